@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    root: import.meta.dirname,
+    include: ['**/*.test.ts'],
+    testTimeout: 20_000,
+    hookTimeout: 60_000,
+    // A process test waits on other processes more than it computes.
+    maxWorkers: 4,
+  },
+})

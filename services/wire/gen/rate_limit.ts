@@ -1,0 +1,27 @@
+import type * as grpc from '@grpc/grpc-js';
+import type { EnumTypeDefinition, MessageTypeDefinition } from '@grpc/proto-loader';
+
+import type { Quota as _weir_v1_Quota, Quota__Output as _weir_v1_Quota__Output } from './weir/v1/Quota.ts';
+import type { RateLimitClient as _weir_v1_RateLimitClient, RateLimitDefinition as _weir_v1_RateLimitDefinition } from './weir/v1/RateLimit.ts';
+import type { ShadowVerdict as _weir_v1_ShadowVerdict, ShadowVerdict__Output as _weir_v1_ShadowVerdict__Output } from './weir/v1/ShadowVerdict.ts';
+import type { ShouldAllowRequest as _weir_v1_ShouldAllowRequest, ShouldAllowRequest__Output as _weir_v1_ShouldAllowRequest__Output } from './weir/v1/ShouldAllowRequest.ts';
+import type { ShouldAllowResponse as _weir_v1_ShouldAllowResponse, ShouldAllowResponse__Output as _weir_v1_ShouldAllowResponse__Output } from './weir/v1/ShouldAllowResponse.ts';
+
+type SubtypeConstructor<Constructor extends new (...args: any) => any, Subtype> = {
+  new(...args: ConstructorParameters<Constructor>): Subtype;
+};
+
+export interface ProtoGrpcType {
+  weir: {
+    v1: {
+      Basis: EnumTypeDefinition
+      Quota: MessageTypeDefinition<_weir_v1_Quota, _weir_v1_Quota__Output>
+      RateLimit: SubtypeConstructor<typeof grpc.Client, _weir_v1_RateLimitClient> & { service: _weir_v1_RateLimitDefinition }
+      ShadowVerdict: MessageTypeDefinition<_weir_v1_ShadowVerdict, _weir_v1_ShadowVerdict__Output>
+      ShouldAllowRequest: MessageTypeDefinition<_weir_v1_ShouldAllowRequest, _weir_v1_ShouldAllowRequest__Output>
+      ShouldAllowResponse: MessageTypeDefinition<_weir_v1_ShouldAllowResponse, _weir_v1_ShouldAllowResponse__Output>
+      Verdict: EnumTypeDefinition
+    }
+  }
+}
+

@@ -1,0 +1,15 @@
+// Original file: proto/weir/v1/rate_limit.proto
+
+
+export interface ShouldAllowRequest {
+  'domain'?: (string);
+  'attributes'?: ({[key: string]: string});
+  'cost'?: (number);
+  '_cost'?: "cost";
+}
+
+export interface ShouldAllowRequest__Output {
+  'domain'?: (string);
+  'attributes'?: ({[key: string]: string});
+  'cost'?: (number);
+}
