@@ -31,18 +31,20 @@ export const formatAddress = (address: Address) => {
 }
 
 /** What to tell a person whose server could not listen. */
-export const listenFault = (setting: string, address: Address, error: unknown) => {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+export const listenFault = (setting: string, address: Address, error: Error) => {
   const text = `${setting}: cannot listen on ${formatAddress(address)}`
+  // grpc-js keeps the system's code only in the message.
+  const code = /\bE[A-Z]{4,}\b|Name resolution failed/.exec(error.message)?.[0]
   switch (code) {
     case 'EADDRINUSE':
       return `${text}: another process uses it. End that process, or set ${setting} to a free address`
     case 'EACCES':
-      return `${text}: not permitted. Ports below 1024 need privileges; set ${setting} to another address`
+      return `${text}: not permitted. Set ${setting} to an address that this user may listen on (ports from 1024 up)`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
+    case 'Name resolution failed':
       return `${text}: this machine has no such address. Set ${setting} to one that it has`
     default:
-      return `${text}: ${error instanceof Error ? error.message : String(error)}`
+      return `${text}: ${error.message}`
   }
 }

@@ -1,6 +1,6 @@
+import type { Rule } from '../../bucket/rule.ts'
 import type { DomainName } from '../../contract/check.ts'
 import type { PolicyName } from '../../contract/decision.ts'
-import type { Rule } from './rule.ts'
 
 /** A value that an attribute must have: exactly, or as its beginning. */
 export type Pattern =

@@ -1,0 +1,62 @@
+/**
+ * The token bucket of traffic policing, counted by what is missing from it, in whole nano-tokens and microseconds.
+ * Every product and sum below stays under 2⁵³ within the limits of `rule.ts`, so nothing is ever rounded but the refill,
+ * once, downwards, by less than a nano-token. The same machine as ATM Forum TM 4.0's GCRA in its leaky-bucket form.
+ */
+import type { Rule } from './rule.ts'
+
+const NANO = 1_000_000_000
+
+/** A clock this far behind a bucket has been set back: the bucket follows it instead of standing still until it catches up. */
+const REBASE_US = 2_000_000
+
+/** The tokens missing at an instant of the store's clock. An absent bucket is a full one. */
+export type Bucket = { readonly deficitNano: number; readonly atUs: number }
+
+/** The bucket at `nowUs`; full when there was none. Its time never goes back, but for a clock that was set back. */
+export const refill = (bucket: Bucket | undefined, rule: Rule, nowUs: number): Bucket => {
+  if (bucket === undefined) return { deficitNano: 0, atUs: nowUs }
+  // A policy whose capacity was lowered leaves an empty bucket, not a debt.
+  const deficitNano = Math.min(bucket.deficitNano, rule.capacityTokens * NANO)
+  if (bucket.atUs - nowUs > REBASE_US) return { deficitNano, atUs: nowUs }
+  if (bucket.atUs >= nowUs) return { deficitNano, atUs: bucket.atUs }
+  return { deficitNano: deficitNano - refilledNano(deficitNano, rule, nowUs - bucket.atUs), atUs: nowUs }
+}
+
+/** At N tokens per P seconds, e µs bring ⌊1000·N·e ÷ P⌋ nano-tokens, in two parts that cannot overflow. */
+const refilledNano = (deficitNano: number, { refillTokens, periodS }: Rule, elapsedUs: number) => {
+  const restUs = elapsedUs % periodS
+  const wholeNano = 1000 * refillTokens * ((elapsedUs - restUs) / periodS)
+  if (wholeNano >= deficitNano) return deficitNano
+  return Math.min(deficitNano, wholeNano + floorDivide(1000 * refillTokens * restUs, periodS))
+}
+
+/** Whether the bucket, refilled to now, holds the cost. A cost of 0 is always held. */
+export const holds = (bucket: Bucket, { capacityTokens }: Rule, costTokens: number) =>
+  costTokens <= capacityTokens && (capacityTokens - costTokens) * NANO >= bucket.deficitNano
+
+export const charge = (bucket: Bucket, costTokens: number): Bucket => ({
+  deficitNano: bucket.deficitNano + costTokens * NANO,
+  atUs: bucket.atUs,
+})
+
+/** Whole tokens that the bucket holds. */
+export const tokensLeft = (bucket: Bucket, { capacityTokens }: Rule) =>
+  Math.max(0, floorDivide(capacityTokens * NANO - bucket.deficitNano, NANO))
+
+/** Microseconds until the bucket holds the cost, which is at most its capacity. */
+export const untilHoldsUs = (bucket: Bucket, rule: Rule, costTokens: number) =>
+  refillTimeUs(Math.max(0, bucket.deficitNano - (rule.capacityTokens - costTokens) * NANO), rule)
+
+export const untilFullUs = (bucket: Bucket, rule: Rule) => refillTimeUs(bucket.deficitNano, rule)
+
+/** The least e with ⌊1000·N·e ÷ P⌋ ≥ nano, which is ⌈nano·P ÷ 1000·N⌉, in two parts that cannot overflow. */
+const refillTimeUs = (nano: number, { refillTokens, periodS }: Rule) => {
+  const perPeriodNano = 1000 * refillTokens
+  const restNano = nano % perPeriodNano
+  return ((nano - restNano) / perPeriodNano) * periodS + ceilDivide(restNano * periodS, perPeriodNano)
+}
+
+// Exact for whole numbers below 2⁵³, unlike rounding a quotient.
+const floorDivide = (a: number, b: number) => (a - (a % b)) / b
+const ceilDivide = (a: number, b: number) => floorDivide(a, b) + (a % b === 0 ? 0 : 1)

@@ -1,0 +1,88 @@
+import { tokensLeft, untilFullUs, untilHoldsUs } from '../../bucket/bucket.ts'
+import type { Rule } from '../../bucket/rule.ts'
+import type { Answer, Decision, Quota, ShadowVerdict } from '../../contract/decision.ts'
+import type { Matched } from './match.ts'
+import type { Reading, TakeOutcome } from './store.ts'
+
+type Judged = Matched & { readonly reading: Reading }
+type Counted = Extract<TakeOutcome, { kind: 'counted' }>
+
+/** Turns what the store said of the buckets asked (one reading for each of `matched`) into an answer. */
+export const decide = (matched: readonly Matched[], costTokens: number, outcome: TakeOutcome): Answer => {
+  switch (outcome.kind) {
+    case 'counted':
+      return decideCounted(matched, costTokens, outcome)
+    case 'unavailable':
+      return { decision: decideUncounted(matched), shadows: [] }
+  }
+}
+
+const decideCounted = (matched: readonly Matched[], costTokens: number, outcome: Counted): Answer => {
+  const judged = pair(matched, outcome.readings)
+  const enforced = judged.filter(({ asked }) => asked.enforced)
+  const shadows = judged.filter(({ asked }) => !asked.enforced).map(shadowVerdict)
+  const decision = outcome.granted
+    ? decideGranted(enforced, outcome.basis)
+    : decideRefused(enforced, outcome.basis, costTokens)
+  return { decision, shadows }
+}
+
+const pair = (matched: readonly Matched[], readings: readonly Reading[]) =>
+  matched.flatMap((one, index): readonly Judged[] => {
+    const reading = readings[index]
+    return reading === undefined ? [] : [{ ...one, reading }]
+  })
+
+const shadowVerdict = ({ policy, reading }: Judged): ShadowVerdict => ({
+  policy: policy.name,
+  verdict: reading.held ? 'allow' : 'deny',
+})
+
+/** A pass reports the bucket with the smallest remaining/limit. */
+const decideGranted = (enforced: readonly Judged[], basis: Counted['basis']): Decision => {
+  const tightest = leastBy(
+    enforced,
+    ({ asked, reading }) => tokensLeft(reading.bucket, asked.rule) / asked.rule.capacityTokens,
+  )
+  // Every policy that matches is in shadow: nothing limits the request.
+  if (tightest === undefined) return { verdict: 'allow', basis: 'no_policy' }
+  return { verdict: 'allow', basis, policy: tightest.policy.name, quota: quotaOf(tightest) }
+}
+
+/** A refusal reports the bucket with the longest wait. */
+const decideRefused = (enforced: readonly Judged[], basis: Counted['basis'], costTokens: number): Decision => {
+  const waitUs = ({ asked, reading }: Judged) => untilHoldsUs(reading.bucket, asked.rule, costTokens)
+  const slowest = leastBy(
+    enforced.filter(({ reading }) => !reading.held),
+    (judged) => -waitUs(judged),
+  )
+  if (slowest === undefined) throw new Error('a store refused a take that every enforced bucket holds')
+  const retryAfterMs = Math.ceil(waitUs(slowest) / 1000)
+  return { verdict: 'deny', basis, policy: slowest.policy.name, quota: quotaOf(slowest), retryAfterMs }
+}
+
+/** Nothing was counted: the strictest of what the policies say then. */
+const decideUncounted = (matched: readonly Matched[]): Decision => {
+  const enforced = matched.filter(({ asked }) => asked.enforced)
+  const decisive = enforced.find(({ policy }) => policy.onStoreFailure === 'deny') ?? enforced[0]
+  if (decisive === undefined) return { verdict: 'allow', basis: 'no_policy' }
+  const { name, onStoreFailure } = decisive.policy
+  return { verdict: onStoreFailure === 'deny' ? 'deny' : 'allow', basis: 'store_unavailable', policy: name }
+}
+
+const quotaOf = ({ asked, reading }: Judged): Quota => quota(asked.rule, reading)
+
+export const quota = (rule: Rule, { bucket }: Reading): Quota => ({
+  limit: rule.capacityTokens,
+  remaining: tokensLeft(bucket, rule),
+  resetAfterMs: Math.ceil(untilFullUs(bucket, rule) / 1000),
+  refillTokens: rule.refillTokens,
+  refillPeriodMs: rule.periodS * 1000,
+})
+
+/** The first of those with the least value. */
+const leastBy = <T>(items: readonly T[], value: (item: T) => number) =>
+  items.reduce<T | undefined>(
+    (least, item) => (least === undefined || value(item) < value(least) ? item : least),
+    undefined,
+  )

@@ -1,0 +1,112 @@
+import { type Check, type CheckFault, type DomainName, invalid } from '../../contract/check.ts'
+import type { Answer, PolicyName, Quota } from '../../contract/decision.ts'
+import { decide, quota } from './decide.ts'
+import { type Matched, match } from './match.ts'
+import type { CountingPolicy, PolicySets } from './policy.ts'
+import type { BucketStore } from './store.ts'
+
+type Failed = { readonly ok: false; readonly fault: CheckFault }
+export type Checked = { readonly ok: true; readonly answer: Answer } | Failed
+
+export type PolicyQuota = { readonly policy: PolicyName; readonly quota: Quota; readonly shadow: boolean }
+export type Peeked =
+  | { readonly ok: true; readonly quotas: readonly PolicyQuota[] }
+  | Failed
+  | { readonly ok: false; readonly fault: { readonly kind: 'store_unavailable' } }
+export type ResetDone =
+  | { readonly ok: true; readonly policies: readonly PolicyName[] }
+  | Failed
+  | { readonly ok: false; readonly fault: { readonly kind: 'store_unavailable' } }
+
+/** Told of every answer, on the hot path: implementations allocate nothing and never throw. */
+export type Observer = {
+  readonly answered: (domain: DomainName, answer: Answer) => void
+  /** The policy's conditions hold, but the request lacks an attribute that it counts by. */
+  readonly uncountable: (domain: DomainName, policy: CountingPolicy) => void
+}
+
+export type Limiter = {
+  readonly shouldAllow: (check: Check) => Promise<Checked>
+  /** The buckets that such a request would be charged to; charges nothing. */
+  readonly peek: (check: Check) => Promise<Peeked>
+  /** Fills those buckets, or only the given policy's. */
+  readonly reset: (check: Check, policy: string | undefined) => Promise<ResetDone>
+}
+
+type Ports = {
+  /** Read anew for each check, so that a reload takes effect between two checks and never within one. */
+  readonly policies: () => PolicySets
+  readonly store: BucketStore
+  readonly observer: Observer
+}
+
+export const createLimiter = ({ policies, store, observer }: Ports): Limiter => {
+  const find = ({ domain, attributes }: Check) => {
+    const sets = policies()
+    const set = sets.get(domain)
+    if (set === undefined) return unknownDomain(domain, sets)
+    const found = match(set, attributes)
+    if (found.kind !== 'missing_subject') return { ok: true, found } as const
+    return invalid(`attributes.${found.subject}`, 'is missing: the domain charges requests to it')
+  }
+
+  return {
+    shouldAllow: async (check) => {
+      const searched = find(check)
+      if (!searched.ok) return searched
+      const { found } = searched
+      if (found.kind === 'counted') for (const policy of found.uncountable) observer.uncountable(check.domain, policy)
+      const answer: Answer =
+        found.kind === 'exempt'
+          ? { decision: { verdict: 'allow', basis: 'exempt' }, shadows: [] }
+          : await count(found.matched, check.cost, store)
+      observer.answered(check.domain, answer)
+      return { ok: true, answer }
+    },
+
+    peek: async (check) => {
+      const searched = find(check)
+      if (!searched.ok) return searched
+      if (searched.found.kind === 'exempt') return { ok: true, quotas: [] }
+      const { matched } = searched.found
+      const outcome = await store.take({ cost: 0, buckets: matched.map(({ asked }) => asked) })
+      if (outcome.kind === 'unavailable') return { ok: false, fault: { kind: 'store_unavailable' } }
+      const quotas = outcome.readings.flatMap((reading, index): readonly PolicyQuota[] => {
+        const one = matched[index]
+        if (one === undefined) return []
+        return [{ policy: one.policy.name, quota: quota(one.asked.rule, reading), shadow: !one.asked.enforced }]
+      })
+      return { ok: true, quotas }
+    },
+
+    reset: async (check, policy) => {
+      const searched = find(check)
+      if (!searched.ok) return searched
+      const all = searched.found.kind === 'exempt' ? [] : searched.found.matched
+      const wanted = policy === undefined ? all : all.filter((one) => one.policy.name === policy)
+      if (policy !== undefined && wanted.length === 0) return invalid('policy', 'does not match these attributes')
+      const { kind } = await store.reset(wanted.map(({ asked }) => asked))
+      if (kind === 'unavailable') return { ok: false, fault: { kind: 'store_unavailable' } }
+      return { ok: true, policies: wanted.map((one) => one.policy.name) }
+    },
+  }
+}
+
+const count = async (matched: readonly Matched[], cost: number, store: BucketStore): Promise<Answer> => {
+  if (matched.length === 0) return { decision: { verdict: 'allow', basis: 'no_policy' }, shadows: [] }
+  const tooSmall = ({ asked }: Matched) => cost > asked.rule.capacityTokens
+  const impossible = matched.find((one) => one.asked.enforced && tooSmall(one))
+  if (impossible !== undefined)
+    return { decision: { verdict: 'deny', basis: 'never_satisfiable', policy: impossible.policy.name }, shadows: [] }
+  // What is left over now are shadows that can never hold the cost: they are not asked.
+  const askable = matched.filter((one) => !tooSmall(one))
+  const outcome = await store.take({ cost, buckets: askable.map(({ asked }) => asked) })
+  const { decision, shadows } = decide(askable, cost, outcome)
+  const never = matched.filter(tooSmall).map(({ policy }) => ({ policy: policy.name, verdict: 'deny' as const }))
+  return { decision, shadows: [...shadows, ...never] }
+}
+
+const unknownDomain = (domain: DomainName, sets: PolicySets): Failed => ({
+  ok: false,
+  fault: { kind: 'unknown_domain', domain, knownDomains: [...sets.keys()] },
+})

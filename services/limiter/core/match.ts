@@ -1,0 +1,69 @@
+import type { Rule } from '../../bucket/rule.ts'
+import type { Attributes } from '../../contract/check.ts'
+import { bucketKey, crossSubjectGroup, subjectGroup } from './key.ts'
+import type { Condition, CountingPolicy, Pattern, Policy, PolicySet } from './policy.ts'
+import type { AskedBucket } from './store.ts'
+
+/** A policy that applies to a request, and the bucket that the request is charged to. */
+export type Matched = { readonly policy: CountingPolicy; readonly asked: AskedBucket }
+
+export type Match =
+  | {
+      readonly kind: 'counted'
+      /** The subject's buckets first, then those across subjects; each in the order of the file. */
+      readonly matched: readonly Matched[]
+      /** Policies whose conditions hold, but which count by an attribute that the request lacks. */
+      readonly uncountable: readonly CountingPolicy[]
+    }
+  | { readonly kind: 'exempt' }
+  | { readonly kind: 'missing_subject'; readonly subject: string }
+
+export const match = (set: PolicySet, attributes: Attributes): Match => {
+  const subject = attributes.get(set.subject)
+  if (subject === undefined || subject === '') return { kind: 'missing_subject', subject: set.subject }
+  const applying = set.policies.filter((policy) => applies(policy, attributes))
+  if (applying.some((policy) => policy.kind === 'exempt')) return { kind: 'exempt' }
+
+  const ownGroup = subjectGroup(set.domain, subject)
+  const own: Matched[] = []
+  const crossSubject: Matched[] = []
+  const uncountable: CountingPolicy[] = []
+  for (const policy of applying) {
+    if (policy.kind === 'exempt') continue
+    if (!policy.by.every((attribute) => attributes.has(attribute))) {
+      uncountable.push(policy)
+      continue
+    }
+    const isOwn = policy.by.includes(set.subject)
+    const values = policy.by.filter((attribute) => attribute !== set.subject).map((name) => attributes.get(name) ?? '')
+    const asked = {
+      group: isOwn ? ownGroup : crossSubjectGroup(set.domain, policy.name, values),
+      key: bucketKey(policy.name, values),
+      rule: ruleFor(policy, attributes),
+      enforced: policy.mode === 'enforce',
+    }
+    ;(isOwn ? own : crossSubject).push({ policy, asked })
+  }
+  return { kind: 'counted', matched: [...own, ...crossSubject], uncountable }
+}
+
+const applies = ({ conditions }: Policy, attributes: Attributes) =>
+  conditions.every((condition) => satisfies(condition, attributes))
+
+const satisfies = ({ attribute, anyOf }: Condition, attributes: Attributes) => {
+  const value = attributes.get(attribute)
+  return value !== undefined && anyOf.some((pattern) => fits(pattern, value))
+}
+
+const fits = (pattern: Pattern, value: string) => {
+  switch (pattern.kind) {
+    case 'exact':
+      return value === pattern.value
+    case 'prefix':
+      return value.startsWith(pattern.value)
+  }
+}
+
+const ruleFor = ({ rule, overrides }: CountingPolicy, attributes: Attributes): Rule =>
+  overrides.find(({ values }) => values.entries().every(([name, value]) => attributes.get(name) === value))?.rule ??
+  rule

@@ -1,0 +1,105 @@
+import { type Bucket, charge, holds, refill, untilFullUs } from '../../bucket/bucket.ts'
+import type { AskedBucket, BucketKey, BucketRef, BucketStore, GroupKey, Reading } from './store.ts'
+
+/** Beyond either bound the fullest go: whose loss gives away the least. */
+const MAX_GROUPS = 200_000
+export const MAX_BUCKETS_PER_GROUP = 128
+
+/** How many groups are looked at when one must go, and when none must. */
+const EVICTION_SAMPLE = 16
+const SWEEP_SAMPLE = 2
+
+export type MemoryStoreStats = {
+  readonly groups: number
+  readonly evictedGroups: number
+  readonly evictedBuckets: number
+}
+
+export type MemoryStore = BucketStore & { readonly stats: () => MemoryStoreStats }
+
+type Entry = { readonly bucket: Bucket; readonly fullAtUs: number }
+type Group = { readonly entries: Map<BucketKey, Entry>; fullAtUs: number }
+
+type Options = {
+  /** The store's clock, in whole microseconds. */
+  readonly nowUs: () => number
+  readonly maxGroups?: number
+}
+
+/** Buckets in this process. A take runs in one step of the event loop, so it is atomic over all its buckets. */
+export const createMemoryStore = ({ nowUs, maxGroups = MAX_GROUPS }: Options): MemoryStore => {
+  // In the order in which they were last looked at for eviction.
+  const groups = new Map<GroupKey, Group>()
+  let evictedGroups = 0
+  let evictedBuckets = 0
+
+  const read = ({ group, key, rule }: AskedBucket, cost: number, now: number): Reading => {
+    const bucket = refill(groups.get(group)?.entries.get(key)?.bucket, rule, now)
+    return { bucket, held: holds(bucket, rule, cost) }
+  }
+
+  const write = ({ group: groupKey, key, rule }: AskedBucket, bucket: Bucket, now: number) => {
+    const group = groups.get(groupKey) ?? addGroup(groupKey, now)
+    if (!group.entries.has(key) && group.entries.size >= MAX_BUCKETS_PER_GROUP) evictBucket(group, now)
+    const fullAtUs = bucket.atUs + untilFullUs(bucket, rule)
+    group.entries.set(key, { bucket, fullAtUs })
+    group.fullAtUs = Math.max(group.fullAtUs, fullAtUs)
+  }
+
+  const addGroup = (key: GroupKey, now: number) => {
+    makeRoom(now)
+    const group: Group = { entries: new Map(), fullAtUs: now }
+    groups.set(key, group)
+    return group
+  }
+
+  /** Forgets a few groups that are full again; if that is not enough, the fullest of a sample, as Redis does by `volatile-ttl`. */
+  const makeRoom = (now: number) => {
+    const sample = groups
+      .entries()
+      .take(groups.size >= maxGroups ? EVICTION_SAMPLE : SWEEP_SAMPLE)
+      .toArray()
+    for (const [key, group] of sample) {
+      groups.delete(key)
+      if (group.fullAtUs > now) groups.set(key, group)
+    }
+    if (groups.size < maxGroups) return
+    const fullest = sample.reduce((least, one) => (one[1].fullAtUs < least[1].fullAtUs ? one : least))
+    groups.delete(fullest[0])
+    evictedGroups += 1
+  }
+
+  const evictBucket = ({ entries }: Group, now: number) => {
+    const fullest = entries.entries().reduce((least, one) => (one[1].fullAtUs < least[1].fullAtUs ? one : least))
+    entries.delete(fullest[0])
+    if (fullest[1].fullAtUs > now) evictedBuckets += 1
+  }
+
+  const forget = ({ group: groupKey, key }: BucketRef) => {
+    const group = groups.get(groupKey)
+    group?.entries.delete(key)
+    if (group?.entries.size === 0) groups.delete(groupKey)
+  }
+
+  return {
+    take: async ({ cost, buckets }) => {
+      const now = nowUs()
+      const before = buckets.map((asked) => read(asked, cost, now))
+      const granted = buckets.every(({ enforced }, index) => !enforced || before[index]?.held === true)
+      if (!granted || cost === 0) return { kind: 'counted', basis: 'bucket', granted, readings: before }
+      const readings = before.map((reading, index): Reading => {
+        const asked = buckets[index]
+        if (asked === undefined || !reading.held) return reading
+        const bucket = charge(reading.bucket, cost)
+        write(asked, bucket, now)
+        return { bucket, held: true }
+      })
+      return { kind: 'counted', basis: 'bucket', granted, readings }
+    },
+    reset: async (buckets) => {
+      for (const bucket of buckets) forget(bucket)
+      return { kind: 'reset' }
+    },
+    stats: () => ({ groups: groups.size, evictedGroups, evictedBuckets }),
+  }
+}

@@ -1,0 +1,45 @@
+import type { Bucket } from '../../bucket/bucket.ts'
+import type { Rule } from '../../bucket/rule.ts'
+import type { Brand } from '../../contract/brand.ts'
+
+/** Names the buckets that live together and change in one step: those of a subject, or one that counts across subjects. */
+export type GroupKey = Brand<'GroupKey'>
+/** Names a bucket within its group. */
+export type BucketKey = Brand<'BucketKey'>
+
+export type BucketRef = { readonly group: GroupKey; readonly key: BucketKey }
+
+/** A bucket that a take asks: an enforced one decides with the others, one in shadow only counts. */
+export type AskedBucket = BucketRef & { readonly rule: Rule; readonly enforced: boolean }
+
+/** One request's takings: its cost from every enforced bucket, or from none. The subject's buckets come first. */
+export type Take = {
+  /** At most the capacity of every bucket; 0 reads and charges nothing. */
+  readonly cost: number
+  readonly buckets: readonly AskedBucket[]
+}
+
+/** A bucket as the take left it, and whether it held the cost before. */
+export type Reading = { readonly bucket: Bucket; readonly held: boolean }
+
+export type TakeOutcome =
+  | {
+      readonly kind: 'counted'
+      /** `share`: counted by this limiter alone, for its part of the bucket, while the store is away. */
+      readonly basis: 'bucket' | 'share'
+      readonly granted: boolean
+      /** One for each bucket asked, in that order. */
+      readonly readings: readonly Reading[]
+    }
+  | { readonly kind: 'unavailable' }
+
+/**
+ * Where buckets live. Every store passes `store.conformance.ts`.
+ * Neither call ever rejects: a store that cannot be reached is an outcome.
+ */
+export type BucketStore = {
+  /** Grants exactly when every enforced bucket holds the cost, and then charges each; a bucket in shadow pays if it holds the cost too. */
+  readonly take: (take: Take) => Promise<TakeOutcome>
+  /** Fills the buckets. */
+  readonly reset: (buckets: readonly BucketRef[]) => Promise<{ readonly kind: 'reset' | 'unavailable' }>
+}

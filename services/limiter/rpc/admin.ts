@@ -1,0 +1,72 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { handleUnaryCall, Metadata, ServerUnaryCall } from '@grpc/grpc-js'
+import type { Check } from '../../contract/check.ts'
+import { decodeAdminCheck, encodeQuotas } from '../../wire/admin.ts'
+import { type AdminDefinition, adminService } from '../../wire/protocol.ts'
+import type { Limiter } from '../core/limiter.ts'
+import { type Decoded, tolerant } from './decoded.ts'
+import { type CallFault, statusOf } from './status.ts'
+
+type AdminMessage = Parameters<typeof decodeAdminCheck>[0]
+type MessageOf<Name extends 'Peek' | 'Reset'> = ReturnType<AdminDefinition[Name]['requestDeserialize']>
+type ResponseOf<Name extends 'Peek' | 'Reset'> = Parameters<AdminDefinition[Name]['responseSerialize']>[0]
+
+export const adminCallsService = { Peek: tolerant(adminService.Peek), Reset: tolerant(adminService.Reset) }
+
+/** One line for each call, also the refused ones. */
+export type AdminCallLog = (call: {
+  readonly method: string
+  readonly peer: string
+  readonly result: string
+  readonly domain?: string
+}) => void
+
+type Options = {
+  readonly limiter: Limiter
+  /** Read anew for each call, so that a token can be replaced without a restart. `undefined`: cannot be read, nobody gets in. */
+  readonly readToken: () => Promise<string | undefined>
+  readonly log: AdminCallLog
+}
+
+/** Peek and Reset, for calls that carry `authorization: Bearer <token>`. */
+export const createAdmin = ({ limiter, readToken, log }: Options) => {
+  const serve = <Message extends AdminMessage, Response extends object>(
+    method: string,
+    answer: (check: Check, message: Message) => Promise<Response | CallFault>,
+  ): handleUnaryCall<Decoded<Message>, Response> => {
+    const answerTo = async ({ metadata, request }: ServerUnaryCall<Decoded<Message>, Response>) => {
+      if (!(await carriesToken(metadata, readToken))) return { kind: 'unauthenticated' } as const
+      if (!request.ok) return { kind: 'not_a_message' } as const
+      const parsed = decodeAdminCheck(request.message)
+      return parsed.ok ? answer(parsed.check, request.message) : parsed.fault
+    }
+    return async (call, respond) => {
+      const answered = await answerTo(call)
+      log({ method, peer: call.getPeer(), result: isFault(answered) ? answered.kind : 'done' })
+      if (isFault(answered)) respond(statusOf(answered))
+      else respond(null, answered)
+    }
+  }
+
+  return {
+    Peek: serve<MessageOf<'Peek'>, ResponseOf<'Peek'>>('Peek', async (check) => {
+      const peeked = await limiter.peek(check)
+      return peeked.ok ? encodeQuotas(peeked.quotas) : peeked.fault
+    }),
+    Reset: serve<MessageOf<'Reset'>, ResponseOf<'Reset'>>('Reset', async (check, { policy }) => {
+      const done = await limiter.reset(check, policy)
+      return done.ok ? { policies: [...done.policies] } : done.fault
+    }),
+  }
+}
+
+const isFault = (answered: object): answered is CallFault => 'kind' in answered
+
+const carriesToken = async (metadata: Metadata, readToken: Options['readToken']) => {
+  const token = await readToken()
+  const sent = metadata.get('authorization')[0]
+  // Digests are of one length, so that the comparison tells nothing of the token's.
+  return token !== undefined && typeof sent === 'string' && timingSafeEqual(digest(sent), digest(`Bearer ${token}`))
+}
+
+const digest = (text: string) => createHash('sha256').update(text).digest()

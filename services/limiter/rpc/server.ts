@@ -1,0 +1,90 @@
+import { dirname } from 'node:path'
+import { logVerbosity, Server, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js'
+import { ReflectionService } from '@grpc/reflection'
+import { HealthImplementation, protoPath as healthProtoPath } from 'grpc-health-check'
+import { loadProtocol, MAX_MESSAGE_BYTES, weirProtocol } from '../../wire/protocol.ts'
+import type { Limiter } from '../core/limiter.ts'
+import { type AdminCallLog, adminCallsService, createAdmin } from './admin.ts'
+import { createShouldAllow, shouldAllowService } from './should-allow.ts'
+import { removeStaleSocket, restrictSocket } from './unix-socket.ts'
+
+const MAX_STREAMS_PER_CONNECTION = 1_000
+const MAX_METADATA_BYTES = 8 * 1024
+/** Clients come back by name, and so find replicas that were added since. */
+const MAX_CONNECTION_AGE_MS = 30 * 60_000
+/** How long calls under way may take to end once the server drains; the process's own deadline is longer. */
+const DRAIN_MS = 4_000
+
+/** What `grpc.health.v1` answers for; the empty name is the whole server. */
+const COMPONENTS = ['', 'weir.v1.RateLimit', 'weir.v1.Admin'] as const
+
+export type Admin = { readonly readToken: () => Promise<string | undefined>; readonly log: AdminCallLog }
+
+type Options = {
+  readonly limiter: Limiter
+  /** Absent: Peek and Reset are not served. */
+  readonly admin: Admin | undefined
+}
+
+/** Where a server could not listen. */
+export type BindFault = { readonly target: string; readonly error: Error }
+
+export type RpcServer = AsyncDisposable & {
+  /** `host:port` or `unix:/path`; the port that was taken (0 lets the system choose). */
+  readonly listen: (
+    target: string,
+  ) => Promise<{ readonly ok: true; readonly port: number } | { readonly ok: false; readonly fault: BindFault }>
+}
+
+/** The gRPC server. Disposing of it drains: health says NOT_SERVING, clients are sent away, calls under way are answered. */
+export const createRpcServer = ({ limiter, admin }: Options): RpcServer => {
+  // Its complaints reach the caller as values.
+  setLogVerbosity(logVerbosity.NONE)
+  const server = new Server({
+    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+    'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
+    'grpc.max_concurrent_streams': MAX_STREAMS_PER_CONNECTION,
+    'grpc.max_metadata_size': MAX_METADATA_BYTES,
+    'grpc.max_connection_age_ms': MAX_CONNECTION_AGE_MS,
+    'grpc.max_connection_age_grace_ms': DRAIN_MS,
+  })
+  server.addService(shouldAllowService, createShouldAllow(limiter))
+  if (admin !== undefined) server.addService(adminCallsService, createAdmin({ limiter, ...admin }))
+
+  const served = COMPONENTS.filter((name) => admin !== undefined || name !== 'weir.v1.Admin')
+  const health = new HealthImplementation(Object.fromEntries(served.map((name) => [name, 'SERVING'])))
+  health.addToServer(server)
+  const healthProtocol = loadProtocol([healthProtoPath], [dirname(healthProtoPath)])
+  new ReflectionService({ ...weirProtocol, ...healthProtocol }).addToServer(server)
+
+  return {
+    listen: async (target) => {
+      const socketPath = target.startsWith('unix:') ? target.slice('unix:'.length) : undefined
+      if (socketPath !== undefined) await removeStaleSocket(socketPath)
+      const bound = await bind(server, target)
+      if (bound.ok && socketPath !== undefined) await restrictSocket(socketPath)
+      return bound
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const name of served) health.setStatus(name, 'NOT_SERVING')
+      await shutDown(server)
+    },
+  }
+}
+
+const bind = (server: Server, target: string) =>
+  new Promise<Awaited<ReturnType<RpcServer['listen']>>>((resolve) => {
+    server.bindAsync(target, ServerCredentials.createInsecure(), (error, port) =>
+      resolve(error === null ? { ok: true, port } : { ok: false, fault: { target, error } }),
+    )
+  })
+
+const shutDown = (server: Server) =>
+  new Promise<void>((resolve) => {
+    // A health watcher's stream never ends by itself.
+    const force = setTimeout(() => server.forceShutdown(), DRAIN_MS)
+    server.tryShutdown(() => {
+      clearTimeout(force)
+      resolve()
+    })
+  })

@@ -1,0 +1,40 @@
+import type { handleUnaryCall, sendUnaryData } from '@grpc/grpc-js'
+import { encodeAnswer } from '../../wire/answer.ts'
+import { decodeCheck } from '../../wire/check.ts'
+import { type RateLimitDefinition, rateLimitService } from '../../wire/protocol.ts'
+import type { Limiter } from '../core/limiter.ts'
+import { type Decoded, tolerant } from './decoded.ts'
+import { type CallFault, statusOf } from './status.ts'
+
+/** Calls under way at once; a further one is refused at once instead of queueing without a bound. */
+const MAX_CALLS = 10_000
+
+type Method = RateLimitDefinition['ShouldAllow']
+type Request = Decoded<ReturnType<Method['requestDeserialize']>>
+type Response = Parameters<Method['responseSerialize']>[0]
+
+export const shouldAllowService = { ShouldAllow: tolerant(rateLimitService.ShouldAllow) }
+
+export const createShouldAllow = (limiter: Limiter) => {
+  let callsUnderWay = 0
+
+  const answer = async (request: Request): Promise<Response | CallFault> => {
+    if (!request.ok) return { kind: 'not_a_message' }
+    const parsed = decodeCheck(request.message)
+    if (!parsed.ok) return parsed.fault
+    const checked = await limiter.shouldAllow(parsed.check)
+    return checked.ok ? encodeAnswer(checked.answer) : checked.fault
+  }
+
+  const ShouldAllow: handleUnaryCall<Request, Response> = async (call, respond) => {
+    if (callsUnderWay >= MAX_CALLS) return reply(respond, { kind: 'too_many_calls' })
+    callsUnderWay += 1
+    const answered = await answer(call.request)
+    callsUnderWay -= 1
+    if (!call.cancelled) reply(respond, answered)
+  }
+  return { ShouldAllow }
+}
+
+const reply = (respond: sendUnaryData<Response>, answered: Response | CallFault) =>
+  'kind' in answered ? respond(statusOf(answered)) : respond(null, answered)
