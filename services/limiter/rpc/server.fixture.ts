@@ -1,0 +1,84 @@
+import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js'
+import { domainName } from '../../contract/check.ts'
+import { policyName } from '../../contract/decision.ts'
+import { adminService, rateLimitService } from '../../wire/protocol.ts'
+import { createLimiter } from '../core/limiter.ts'
+import { createMemoryStore } from '../core/memory-store.ts'
+import type { BucketStore } from '../core/store.ts'
+import { type Admin, createRpcServer } from './server.ts'
+
+type Options = { readonly admin?: Admin; readonly store?: BucketStore }
+
+/** A real server on a free port, with one policy: 10 tokens by client, 1 a minute. */
+export const openServer = async ({ admin, store }: Options = {}) => {
+  const domain = domainName('api')
+  const policy = {
+    kind: 'counting',
+    name: policyName('per-client'),
+    conditions: [],
+    by: ['client'],
+    rule: { capacityTokens: 10, refillTokens: 1, periodS: 60 },
+    overrides: [],
+    mode: 'enforce',
+    onStoreFailure: 'share',
+  } as const
+  const limiter = createLimiter({
+    policies: () => new Map([[domain, { domain, subject: 'client', policies: [policy] }]]),
+    store: store ?? createMemoryStore({ nowUs: () => 1_700_000_000_000_000 }),
+    observer: { answered: () => {}, uncountable: () => {} },
+  })
+  const server = createRpcServer({ limiter, admin })
+  const bound = await server.listen('127.0.0.1:0')
+  if (!bound.ok) throw bound.fault.error
+  return { server, port: bound.port, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
+}
+
+export type Reply<Response> =
+  | { readonly ok: true; readonly response: Response }
+  | { readonly ok: false; readonly error: ServiceError }
+
+/** Calls as any gRPC client makes them; a failed call is a value. */
+export const openClient = (target: string) => {
+  const client = new Client(target, credentials.createInsecure(), { 'grpc.max_send_message_length': -1 })
+  const call = <Request, Response>(
+    method: {
+      path: string
+      requestSerialize: (request: Request) => Buffer
+      responseDeserialize: (bytes: Buffer) => Response
+    },
+    request: Request,
+    token?: string,
+  ) =>
+    new Promise<Reply<Response>>((resolve) => {
+      const metadata = new Metadata()
+      if (token !== undefined) metadata.set('authorization', `Bearer ${token}`)
+      const deadline = Date.now() + 10_000
+      client.makeUnaryRequest(
+        method.path,
+        method.requestSerialize,
+        method.responseDeserialize,
+        request,
+        metadata,
+        { deadline },
+        (error, response) =>
+          resolve(
+            error === null && response !== undefined
+              ? { ok: true, response }
+              : { ok: false, error: error as ServiceError },
+          ),
+      )
+    })
+  return {
+    shouldAllow: (request: Parameters<typeof rateLimitService.ShouldAllow.requestSerialize>[0]) =>
+      call(rateLimitService.ShouldAllow, request),
+    /** ShouldAllow with whatever bytes. */
+    sendBytes: (bytes: Buffer) =>
+      call({ ...rateLimitService.ShouldAllow, requestSerialize: (raw: Buffer) => raw }, bytes),
+    peek: (request: Parameters<typeof adminService.Peek.requestSerialize>[0], token?: string) =>
+      call(adminService.Peek, request, token),
+    reset: (request: Parameters<typeof adminService.Reset.requestSerialize>[0], token?: string) =>
+      call(adminService.Reset, request, token),
+    call,
+    [Symbol.dispose]: () => client.close(),
+  }
+}
