@@ -6,7 +6,9 @@ type Store = { readonly kind: 'memory' }
 
 const store: Reader<Store> = {
   read: (text) =>
-    text === 'memory:' ? { ok: true, value: { kind: 'memory' } } : { ok: false, expected: 'memory: (the only store of this version)' },
+    text === 'memory:'
+      ? { ok: true, value: { kind: 'memory' } }
+      : { ok: false, expected: 'memory: (the only store of this version)' },
 }
 
 const table = {

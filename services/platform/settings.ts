@@ -51,6 +51,14 @@ const reject = (expected: string) => ({ ok: false, expected }) as const
 /** The same reader, with a value for an absent variable. */
 export const withDefault = <T, const D>(reader: Reader<T>, fallback: D): Reader<T | D> => ({ ...reader, fallback })
 
+export const optional = <T>(reader: Reader<T>): Reader<T | undefined> => withDefault(reader, undefined)
+
+/** A setting of the published interface that this version would ignore, and so refuses. */
+export const notYet: Reader<undefined> = withDefault(
+  { read: () => reject('unset: this version does not support it') },
+  undefined,
+)
+
 export const wholeNumber = (min: number, max: number): Reader<number> => ({
   read: (text) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN

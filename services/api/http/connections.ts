@@ -1,0 +1,95 @@
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { type ApiError, apiError, withHeaders } from './api-error.ts'
+import { dispatchRefused, unreadRequest } from './detached-exchange.ts'
+import { httpLimits } from './limits.ts'
+import { type ConnectionError, parserFault } from './parser-fault.ts'
+import { refuse } from './refusal.ts'
+
+type Exchange = { readonly response: ServerResponse; readonly count: number }
+
+export type Connections = {
+  /** Takes over what Node's server would answer by itself or not at all. */
+  readonly attach: (server: Server) => void
+  readonly onClientError: (error: ConnectionError, socket: Socket) => void
+  /** Asks a client that waits for `100 Continue` for its body. Until then the answer closes the connection. */
+  readonly askForBody: (request: IncomingMessage, response: ServerResponse) => void
+}
+
+/** Every request of every connection, also a malformed one, goes to `dispatch` and is answered by it. */
+export const createConnections = (dispatch: RequestListener): Connections => {
+  const latest = new WeakMap<Socket, Exchange>()
+  const refused = new WeakSet<Socket>()
+  const awaitingContinue = new WeakMap<IncomingMessage, { readonly shouldKeepAlive: boolean }>()
+
+  const note = (request: IncomingMessage, response: ServerResponse) => {
+    const count = (latest.get(request.socket)?.count ?? 0) + 1
+    if (count >= httpLimits.requestsPerConnection) response.shouldKeepAlive = false
+    latest.set(request.socket, { response, count })
+  }
+
+  const onClientError = (error: ConnectionError, socket: Socket) => {
+    // The parser repeats its error for every further packet.
+    if (refused.has(socket)) return
+    refused.add(socket)
+    const fault = parserFault(error, socket)
+    if (fault === undefined || !socket.writable) {
+      socket.destroy()
+      return
+    }
+    const answer = () => {
+      if (socket.writable) dispatchRefused({ request: unreadRequest(socket), socket, error: fault, dispatch })
+    }
+    const response = latest.get(socket)?.response
+    if (response !== undefined && !response.req.complete) refuseBody(response, fault)
+    else if (response === undefined || response.closed) answer()
+    // Pipelined: the requests before it are answered first.
+    else response.once('close', answer)
+  }
+
+  return {
+    attach: (server) => {
+      server.maxConnections = httpLimits.connections
+      server.prependListener('request', note)
+      server.on('checkContinue', (request, response) => {
+        awaitingContinue.set(request, { shouldKeepAlive: response.shouldKeepAlive })
+        response.shouldKeepAlive = false
+        note(request, response)
+        dispatch(request, response)
+      })
+      server.on('checkExpectation', (request, response) => {
+        refuse(request, apiError(417, 'expectation_failed', 'The only expectation that can be met is 100-continue.'))
+        note(request, response)
+        dispatch(request, response)
+      })
+      server.on('connect', (request, duplex) => {
+        const socket = request.socket
+        duplex.on('error', () => socket.destroy())
+        dispatchRefused({ request, socket, error: connectRefused, dispatch })
+      })
+    },
+    onClientError,
+    askForBody: (request, response) => {
+      const waiting = awaitingContinue.get(request)
+      if (waiting === undefined || Number(request.headers['content-length']) > httpLimits.bodyBytes) return
+      response.shouldKeepAlive = waiting.shouldKeepAlive
+      response.writeContinue()
+    },
+  }
+}
+
+/** The header was read and is under way; what comes after it is malformed, or does not come. */
+const refuseBody = (response: ServerResponse, fault: ApiError) => {
+  const request = response.req
+  response.shouldKeepAlive = false
+  if (response.closed) request.socket.destroy()
+  else response.once('close', () => request.socket.destroySoon())
+  // Before the gate has answered it is refused behind the gate …
+  refuse(request, fault)
+  // … and while its body is awaited, whoever awaits it is told.
+  if (request.listenerCount('error') > 0) request.emit('error', fault)
+}
+
+const connectRefused = withHeaders(apiError(405, 'method_not_allowed', 'This server is not a proxy.'), {
+  allow: 'GET, HEAD, POST, PUT, PATCH, DELETE',
+})

@@ -1,0 +1,22 @@
+/** How much of a client's time and bytes the server takes. Each is refused with an answer, never with a hang. */
+export const httpLimits = {
+  /** Request line and header fields together. */
+  headerBytes: 16 * 1024,
+  urlLength: 8 * 1024,
+  bodyBytes: 256 * 1024,
+  /** From a connection's or a request's first byte to the end of its header. */
+  headersTimeoutMs: 5_000,
+  /** … to the end of its body. */
+  requestTimeoutMs: 15_000,
+  /** How often the two are looked at. */
+  timeoutCheckMs: 500,
+  /** A connection on which nothing moves while a request is under way, such as a client that does not read its answer. */
+  stalledMs: 30_000,
+  /** Longer than load balancers keep theirs, so that it is they who close an idle connection. */
+  keepAliveTimeoutMs: 72_000,
+  /** Then the client is asked to connect anew, and may meet another replica. */
+  requestsPerConnection: 10_000,
+  connections: 8_192,
+  /** After a refusal that closes the connection: time for the client to read it. */
+  lingerMs: 1_000,
+} as const

@@ -1,0 +1,124 @@
+import { LRUCache } from 'lru-cache'
+import { type Bucket, charge, holds, refill, tokensLeft, untilFullUs, untilHoldsUs } from '../bucket/bucket.ts'
+import { makeRule, type Rule } from '../bucket/rule.ts'
+import type { Check } from '../contract/check.ts'
+import { type Decision, type PolicyName, policyName, type Quota } from '../contract/decision.ts'
+import type { MonotonicClock } from '../seams/clock.ts'
+
+const LOCAL_POLICY = policyName('local-fallback')
+
+/** The policies of one client that are remembered; beyond it, the one that was reported longest ago goes. */
+const MAX_POLICIES = 8
+
+/** What the limiter reported of a policy for one client. */
+type Report = { readonly policy: PolicyName; readonly limit: number; readonly rule: Rule }
+
+/** What is known of a client: its numbers, from the reports, and its bucket here, absent while it is full. */
+type Client = { readonly reports: readonly Report[]; readonly rule: Rule; readonly bucket: Bucket | undefined }
+
+type Counted = Extract<Decision, { basis: 'bucket' | 'share' }>
+type Unlimited = Extract<Decision, { basis: 'exempt' | 'no_policy' }>
+
+export type LocalBuckets = {
+  readonly decide: (check: Check) => Decision
+  /** Takes in what the limiter decided. */
+  readonly learn: (check: Check, decision: Decision) => void
+}
+
+type Options = { readonly rule: Rule; readonly maxClients: number; readonly monotonicClock: MonotonicClock }
+
+/**
+ * A bucket for each client in this process, for as long as no limiter answers. Its numbers are the configured ones, but never
+ * smaller than any that the limiter last reported for a policy of that client; and a question that the limiter does not
+ * limit is not limited here. So whoever keeps to the limiter's numbers is never refused here, whatever part of the
+ * requests is decided here: a part of a flow that fits a bucket fits it too.
+ */
+export const createLocalBuckets = ({ rule, maxClients, monotonicClock }: Options): LocalBuckets => {
+  const clients = new LRUCache<string, Client>({ max: maxClients })
+  const unlimited = new LRUCache<string, Unlimited>({ max: maxClients })
+  const stranger: Client = { reports: [], rule, bucket: undefined }
+
+  const take = (check: Check): Counted => {
+    const key = clientKey(check)
+    const client = clients.get(key) ?? stranger
+    // What the policy allows is not known here: a full bucket serves any cost, so nobody is refused for good.
+    const cost = Math.min(check.cost, client.rule.capacityTokens)
+    const before = refill(client.bucket, client.rule, monotonicClock.monotonicUs())
+    const held = holds(before, client.rule, cost)
+    const bucket = held ? charge(before, cost) : before
+    clients.set(key, { ...client, bucket })
+    const counted = { basis: 'share', policy: LOCAL_POLICY, quota: quotaOf(bucket, client.rule) } as const
+    if (held) return { verdict: 'allow', ...counted }
+    const retryAfterMs = Math.ceil(untilHoldsUs(bucket, client.rule, cost) / 1000)
+    return { verdict: 'deny', ...counted, retryAfterMs }
+  }
+
+  const learnQuota = (check: Check, { basis, policy, quota }: Counted) => {
+    const key = clientKey(check)
+    const client = clients.get(key) ?? stranger
+    const known = client.reports.find((report) => report.policy === policy)
+    // A limiter's share of a bucket says less than the bucket did.
+    if (known !== undefined && (basis === 'share' || isSame(known, quota))) return
+    const report = reportOf(policy, quota)
+    if (report === undefined) return
+    const reports = [...client.reports.filter((other) => other !== known), report].slice(-MAX_POLICIES)
+    clients.set(key, { reports, rule: largest(rule, reports), bucket: client.bucket })
+  }
+
+  return {
+    decide: (check) => (unlimited.size === 0 ? undefined : unlimited.get(questionKey(check))) ?? take(check),
+    learn: (check, decision) => {
+      switch (decision.basis) {
+        case 'bucket':
+        case 'share':
+          if (unlimited.size > 0) unlimited.delete(questionKey(check))
+          return learnQuota(check, decision)
+        case 'exempt':
+        case 'no_policy':
+          unlimited.set(questionKey(check), decision)
+          return
+        case 'never_satisfiable':
+        case 'store_unavailable':
+          return
+      }
+    },
+  }
+}
+
+const isSame = ({ limit, rule }: Report, quota: Quota) =>
+  limit === quota.limit && rule.refillTokens * quota.refillPeriodMs === quota.refillTokens * rule.periodS * 1000
+
+/** Nothing when the numbers are none that a bucket can have. */
+const reportOf = (policy: PolicyName, { limit, refillTokens, refillPeriodMs }: Quota): Report | undefined => {
+  const made = makeRule(limit, refillTokens * 1000, refillPeriodMs)
+  return made.ok ? { policy, limit, rule: made.rule } : undefined
+}
+
+/** The largest capacity and the largest rate: each pair of these is a rule within the limits if its sources are. */
+const largest = (configured: Rule, reports: readonly Report[]): Rule =>
+  reports.reduce<Rule>((most, { rule }) => {
+    const faster = rule.refillTokens / rule.periodS > most.refillTokens / most.periodS ? rule : most
+    const capacityTokens = Math.max(most.capacityTokens, rule.capacityTokens)
+    return { capacityTokens, refillTokens: faster.refillTokens, periodS: faster.periodS }
+  }, configured)
+
+const quotaOf = (bucket: Bucket, rule: Rule): Quota => ({
+  limit: rule.capacityTokens,
+  remaining: tokensLeft(bucket, rule),
+  resetAfterMs: Math.ceil(untilFullUs(bucket, rule) / 1000),
+  refillTokens: rule.refillTokens,
+  refillPeriodMs: rule.periodS * 1000,
+})
+
+/** The attribute `client` names the client; where a domain has none, everything that is known of the request does. */
+const clientKey = (check: Check) => {
+  const client = check.attributes.get('client')
+  return client === undefined ? questionKey(check) : `c${check.domain.length}:${check.domain}${client}`
+}
+
+/** The lengths keep the parts apart, so that no two questions have one key. */
+const questionKey = ({ domain, attributes }: Check) => {
+  let key = `q${domain.length}:${domain}`
+  for (const [name, value] of attributes) key += `${name.length}:${name}${value.length}:${value}`
+  return key
+}

@@ -1,0 +1,32 @@
+import { type AdminRoutes, json, text } from '../platform/admin-server.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import type { PolicySets } from './core/policy.ts'
+import type { LivePolicies } from './policies/live.ts'
+
+type Sources = {
+  readonly metrics: Metrics
+  readonly policies: LivePolicies
+  readonly isDraining: () => boolean
+}
+
+/** What the limiter's admin port serves. */
+export const adminRoutes = ({ metrics, policies, isDraining }: Sources): AdminRoutes => ({
+  '/livez': () => text(200, 'alive'),
+  '/readyz': () => (isDraining() ? text(503, 'draining') : text(200, 'ready')),
+  '/metrics': metrics.page,
+  '/policies': () => json({ ...policies.status(), domains: describe(policies.current()) }),
+})
+
+/** The sets in force, their maps as plain objects. */
+const describe = (sets: PolicySets) =>
+  [...sets.values()].map(({ policies, ...set }) => ({
+    ...set,
+    policies: policies.map((policy) =>
+      policy.kind === 'exempt'
+        ? policy
+        : {
+            ...policy,
+            overrides: policy.overrides.map(({ values, rule }) => ({ values: Object.fromEntries(values), rule })),
+          },
+    ),
+  }))

@@ -1,0 +1,82 @@
+// The limiter as a process: settings in, gRPC and the admin port out, until SIGTERM.
+import { readFile } from 'node:fs/promises'
+import { formatAddress, listenFault } from '../platform/address.ts'
+import { openAdminServer } from '../platform/admin-server.ts'
+import { createLog, type Log } from '../platform/log.ts'
+import { createMetrics } from '../platform/metrics.ts'
+import { runService, type Started } from '../platform/process.ts'
+import { systemMonotonicClock } from '../seams/clock.ts'
+import { adminRoutes } from './admin-routes.ts'
+import { createLimiter } from './core/limiter.ts'
+import { createMemoryStore } from './core/memory-store.ts'
+import { openLivePolicies } from './policies/live.ts'
+import { formatProblem } from './policies/problem.ts'
+import { type Admin, createRpcServer } from './rpc/server.ts'
+import { readLimiterSettings } from './settings.ts'
+import { publishLimiterMetrics } from './telemetry/limiter-metrics.ts'
+
+const start = async (resources: AsyncDisposableStack): Promise<Started> => {
+  const read = readLimiterSettings(process.env)
+  if (!read.ok) return read
+  const { settings } = read
+  const log = createLog('limiter', settings.LOG_LEVEL)
+
+  const opened = await openLivePolicies({ path: settings.LIMITER_POLICIES, onReload: (event) => logReload(log, event) })
+  if (!opened.ok)
+    return { ok: false, faults: opened.problems.map((problem) => `LIMITER_POLICIES: ${formatProblem(problem)}`) }
+  const policies = resources.use(opened.policies)
+
+  const admin = await openAdmin(settings.LIMITER_ADMIN_TOKEN_FILE, log)
+  if (!admin.ok) return admin
+
+  const store = createMemoryStore({ nowUs: systemMonotonicClock.monotonicUs })
+  const metrics = createMetrics()
+  const observer = publishLimiterMetrics(metrics, { policies, store: store.stats })
+  const limiter = createLimiter({ policies: policies.current, store, observer })
+
+  let draining = false
+  const routes = adminRoutes({ metrics, policies, isDraining: () => draining })
+  const adminServer = await openAdminServer({
+    setting: 'LIMITER_ADMIN_ADDRESS',
+    address: settings.LIMITER_ADMIN_ADDRESS,
+    routes,
+  })
+  if (!adminServer.ok) return { ok: false, faults: [adminServer.fault] }
+  resources.use(adminServer.server)
+
+  const server = resources.use(createRpcServer({ limiter, admin: admin.value }))
+  for (const address of settings.LIMITER_ADDRESS) {
+    const bound = await server.listen(formatAddress(address))
+    if (!bound.ok) return { ok: false, faults: [listenFault('LIMITER_ADDRESS', address, bound.fault.error)] }
+  }
+
+  log.info(
+    { address: settings.LIMITER_ADDRESS.map(formatAddress), admin: formatAddress(settings.LIMITER_ADMIN_ADDRESS) },
+    'serving',
+  )
+  resources.defer(() => {
+    draining = true
+    log.info('draining')
+  })
+  return { ok: true }
+}
+
+type OpenAdmin =
+  | { readonly ok: true; readonly value: Admin | undefined }
+  | { readonly ok: false; readonly faults: readonly string[] }
+
+const openAdmin = async (tokenFile: string | undefined, log: Log): Promise<OpenAdmin> => {
+  if (tokenFile === undefined) return { ok: true, value: undefined }
+  const readToken = async () => {
+    const token = (await readFile(tokenFile, 'utf8').catch(() => '')).trim()
+    return token === '' ? undefined : token
+  }
+  if ((await readToken()) === undefined)
+    return {
+      ok: false,
+      faults: [`LIMITER_ADMIN_TOKEN_FILE: ${tokenFile} cannot be read or is empty: put the token in it`],
+    }
+  return { ok: true, value: { readToken, log: (call) => log.info(call, 'admin call') } }
+}
+
+await runService({ name: 'limiter', start })

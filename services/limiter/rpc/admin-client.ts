@@ -1,0 +1,74 @@
+import { Client, credentials, logVerbosity, Metadata, setLogVerbosity, status } from '@grpc/grpc-js'
+import type { Quota } from '../../contract/decision.ts'
+import { decodeQuotas } from '../../wire/admin.ts'
+import { adminService } from '../../wire/protocol.ts'
+
+const DEADLINE_MS = 5_000
+
+export type Question = { readonly domain: string; readonly attributes: Readonly<Record<string, string>> }
+export type PeekedBucket = { readonly policy: string; readonly quota: Quota; readonly shadow: boolean }
+export type Asked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string }
+
+export type AdminClient = Disposable & {
+  readonly peek: (question: Question) => Promise<Asked<readonly PeekedBucket[]>>
+  /** The policies whose buckets are full now. */
+  readonly reset: (question: Question, policy: string | undefined) => Promise<Asked<readonly string[]>>
+}
+
+/** Speaks to the limiter at `host:port` or `unix:/path` with the admin token. */
+export const createAdminClient = (target: string, token: string): AdminClient => {
+  setLogVerbosity(logVerbosity.NONE)
+  const client = new Client(target, credentials.createInsecure())
+  const metadata = new Metadata()
+  metadata.set('authorization', `Bearer ${token}`)
+
+  const call = <Request, Response>(method: Method<Request, Response>, request: Request) =>
+    new Promise<Asked<Response>>((resolve) => {
+      const { path, requestSerialize, responseDeserialize } = method
+      const options = { deadline: Date.now() + DEADLINE_MS }
+      client.makeUnaryRequest(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        request,
+        metadata,
+        options,
+        (error, response) => {
+          if (response !== undefined) resolve({ ok: true, value: response })
+          else resolve({ ok: false, problem: problemOf(target, error?.code, error?.details ?? '') })
+        },
+      )
+    })
+
+  return {
+    peek: async (question) => {
+      const asked = await call(adminService.Peek, question)
+      return asked.ok ? { ok: true, value: decodeQuotas(asked.value) } : asked
+    },
+    reset: async (question, policy) => {
+      const asked = await call(adminService.Reset, { ...question, ...(policy !== undefined && { policy }) })
+      return asked.ok ? { ok: true, value: asked.value.policies } : asked
+    },
+    [Symbol.dispose]: () => client.close(),
+  }
+}
+
+type Method<Request, Response> = {
+  readonly path: string
+  readonly requestSerialize: (request: Request) => Buffer
+  readonly responseDeserialize: (bytes: Buffer) => Response
+}
+
+const problemOf = (target: string, code: status | undefined, details: string) => {
+  switch (code) {
+    case status.UNAVAILABLE:
+    case status.DEADLINE_EXCEEDED:
+      return `no limiter answers at ${target}: is it running, and is LIMITER_ADDRESS right?`
+    case status.UNIMPLEMENTED:
+      return `the limiter at ${target} serves no admin calls: start it with LIMITER_ADMIN_TOKEN_FILE`
+    case status.UNAUTHENTICATED:
+      return `the limiter at ${target} does not accept this token: LIMITER_ADMIN_TOKEN_FILE must hold the one that it was started with`
+    default:
+      return details
+  }
+}
