@@ -27,7 +27,7 @@ export const refill = (bucket: Bucket | undefined, rule: Rule, nowUs: number): B
 const refilledNano = (deficitNano: number, { refillTokens, periodS }: Rule, elapsedUs: number) => {
   const restUs = elapsedUs % periodS
   const wholeNano = 1000 * refillTokens * ((elapsedUs - restUs) / periodS)
-  if (wholeNano >= deficitNano) return deficitNano
+  // Where wholeNano is too large to be exact, it is larger than any deficit.
   return Math.min(deficitNano, wholeNano + floorDivide(1000 * refillTokens * restUs, periodS))
 }
 

@@ -11,7 +11,7 @@ const LOCAL_POLICY = policyName('local-fallback')
 const MAX_POLICIES = 8
 
 /** What the limiter reported of a policy for one client. */
-type Report = { readonly policy: PolicyName; readonly limit: number; readonly rule: Rule }
+type Report = { readonly policy: PolicyName; readonly quota: Quota; readonly rule: Rule }
 
 /** What is known of a client: its numbers, from the reports, and its bucket here, absent while it is full. */
 type Client = { readonly reports: readonly Report[]; readonly rule: Rule; readonly bucket: Bucket | undefined }
@@ -58,7 +58,7 @@ export const createLocalBuckets = ({ rule, maxClients, monotonicClock }: Options
     const client = clients.get(key) ?? stranger
     const known = client.reports.find((report) => report.policy === policy)
     // A limiter's share of a bucket says less than the bucket did.
-    if (known !== undefined && (basis === 'share' || isSame(known, quota))) return
+    if (known !== undefined && (basis === 'share' || isSame(known.quota, quota))) return
     const report = reportOf(policy, quota)
     if (report === undefined) return
     const reports = [...client.reports.filter((other) => other !== known), report].slice(-MAX_POLICIES)
@@ -85,13 +85,13 @@ export const createLocalBuckets = ({ rule, maxClients, monotonicClock }: Options
   }
 }
 
-const isSame = ({ limit, rule }: Report, quota: Quota) =>
-  limit === quota.limit && rule.refillTokens * quota.refillPeriodMs === quota.refillTokens * rule.periodS * 1000
+const isSame = (a: Quota, b: Quota) =>
+  a.limit === b.limit && a.refillTokens === b.refillTokens && a.refillPeriodMs === b.refillPeriodMs
 
 /** Nothing when the numbers are none that a bucket can have. */
-const reportOf = (policy: PolicyName, { limit, refillTokens, refillPeriodMs }: Quota): Report | undefined => {
-  const made = makeRule(limit, refillTokens * 1000, refillPeriodMs)
-  return made.ok ? { policy, limit, rule: made.rule } : undefined
+const reportOf = (policy: PolicyName, quota: Quota): Report | undefined => {
+  const made = makeRule(quota.limit, quota.refillTokens * 1000, quota.refillPeriodMs)
+  return made.ok ? { policy, quota, rule: made.rule } : undefined
 }
 
 /** The largest capacity and the largest rate: each pair of these is a rule within the limits if its sources are. */

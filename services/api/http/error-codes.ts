@@ -11,6 +11,10 @@ export const errorCodes = {
   credential_required: { status: 401, description: 'The request needs an API key.' },
   credential_invalid: { status: 401, description: 'The credential is malformed, or not one that is known.' },
   permission_denied: { status: 403, description: 'The API key does not permit this.' },
+  rate_limit_never_satisfiable: {
+    status: 403,
+    description: 'The request costs more than its rate limit ever permits; waiting does not help.',
+  },
   path_not_found: { status: 404, description: 'The API has no such path.' },
   method_not_allowed: {
     status: 405,

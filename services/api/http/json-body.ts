@@ -5,7 +5,9 @@ import { findRepeatedMember } from './repeated-member.ts'
 /** The only bodies read are JSON, and what two readers could understand in two ways is refused. */
 export const readJsonBodies = (app: FastifyInstance) => {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (_request, body) => parseJson(body))
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, async (_request: unknown, body: Buffer) =>
+    parseJson(body),
+  )
 }
 
 /** `undefined` for an empty body, which only a route that needs one objects to. */

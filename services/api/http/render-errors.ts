@@ -13,8 +13,9 @@ export const sendError = (reply: FastifyReply, error: ApiError) =>
     .removeHeader('connection')
     .code(error.status)
     .headers(error.headers)
+    // Bytes, because Fastify adds a charset, which JSON does not have, to the type of a text.
     .header('content-type', 'application/json')
-    .send(JSON.stringify(errorBody(error)))
+    .send(Buffer.from(JSON.stringify(errorBody(error))))
 
 const knownError = (error: unknown): ApiError | undefined => {
   if (error instanceof ApiError) return error

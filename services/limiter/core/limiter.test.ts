@@ -93,14 +93,18 @@ describe('the limiter', () => {
   })
 
   test('a pass reports the policy with the smallest remaining/limit', async () => {
-    const { limiter } = open([policy('wide'), policy('narrow', { rule: { ...narrow, capacityTokens: 4 } })])
-    expect(await limiter.shouldAllow(check({ client: 'a' }))).toMatchObject({
+    const large = policy('large', { rule: { capacityTokens: 100, refillTokens: 1, periodS: 60 } })
+    const small = policy('small', { conditions: [{ attribute: 'plan', anyOf: [{ kind: 'exact', value: 'free' }] }] })
+    const { limiter } = open([small, large])
+    await limiter.shouldAllow(check({ client: 'a' }, 49))
+    // 9 of 10 are left in the small bucket, 50 of 100 in the large one.
+    expect(await limiter.shouldAllow(check({ client: 'a', plan: 'free' }))).toMatchObject({
       answer: {
         decision: {
           verdict: 'allow',
           basis: 'bucket',
-          policy: 'narrow',
-          quota: { limit: 4, remaining: 3, resetAfterMs: 60_000, refillTokens: 1, refillPeriodMs: 60_000 },
+          policy: 'large',
+          quota: { limit: 100, remaining: 50, resetAfterMs: 3_000_000, refillTokens: 1, refillPeriodMs: 60_000 },
         },
       },
     })

@@ -94,16 +94,10 @@ export const createLimiter = ({ policies, store, observer }: Ports): Limiter => 
 
 const count = async (matched: readonly Matched[], cost: number, store: BucketStore): Promise<Answer> => {
   if (matched.length === 0) return { decision: { verdict: 'allow', basis: 'no_policy' }, shadows: [] }
-  const tooSmall = ({ asked }: Matched) => cost > asked.rule.capacityTokens
-  const impossible = matched.find((one) => one.asked.enforced && tooSmall(one))
+  const impossible = matched.find(({ asked }) => asked.enforced && cost > asked.rule.capacityTokens)
   if (impossible !== undefined)
     return { decision: { verdict: 'deny', basis: 'never_satisfiable', policy: impossible.policy.name }, shadows: [] }
-  // What is left over now are shadows that can never hold the cost: they are not asked.
-  const askable = matched.filter((one) => !tooSmall(one))
-  const outcome = await store.take({ cost, buckets: askable.map(({ asked }) => asked) })
-  const { decision, shadows } = decide(askable, cost, outcome)
-  const never = matched.filter(tooSmall).map(({ policy }) => ({ policy: policy.name, verdict: 'deny' as const }))
-  return { decision, shadows: [...shadows, ...never] }
+  return decide(matched, cost, await store.take({ cost, buckets: matched.map(({ asked }) => asked) }))
 }
 
 const unknownDomain = (domain: DomainName, sets: PolicySets): Failed => ({

@@ -14,7 +14,7 @@ export type AskedBucket = BucketRef & { readonly rule: Rule; readonly enforced: 
 
 /** One request's takings: its cost from every enforced bucket, or from none. The subject's buckets come first. */
 export type Take = {
-  /** At most the capacity of every bucket; 0 reads and charges nothing. */
+  /** At most the capacity of every enforced bucket; 0 reads and charges nothing. */
   readonly cost: number
   readonly buckets: readonly AskedBucket[]
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { apiError } from './api-error.ts'
+import { apiError } from '../api-error.ts'
 import { httpLimits } from './limits.ts'
 import { refuse } from './refusal.ts'
 

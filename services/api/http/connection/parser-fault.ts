@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { type ApiError, apiError } from './api-error.ts'
+import { type ApiError, apiError } from '../api-error.ts'
 
 /** Node's error of a connection: what its parser stopped at, or a fault of the connection itself. */
 export type ConnectionError = Error & {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { type ApiError, apiError, withHeaders } from './api-error.ts'
+import { type ApiError, apiError, withHeaders } from '../api-error.ts'
 import { dispatchRefused, unreadRequest } from './detached-exchange.ts'
 import { httpLimits } from './limits.ts'
 import { type ConnectionError, parserFault } from './parser-fault.ts'

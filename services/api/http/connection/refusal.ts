@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { ApiError } from './api-error.ts'
+import type { ApiError } from '../api-error.ts'
 
 /**
  * What was found wrong with a request before it reached its route. It is kept until the request has passed the gate:

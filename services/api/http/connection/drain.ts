@@ -4,7 +4,7 @@ import { Server as NetServer } from 'node:net'
 /** How long a connection without a request is waited for: a client may have sent one that has not arrived. */
 const IDLE_MS = 1_000
 /** How long an answer may take before its connection is cut. */
-const ANSWER_MS = 3_500
+const ANSWER_MS = 2_500
 
 /**
  * Takes no more connections and returns when the last one has gone. Whoever answers closes each with its next answer;

@@ -1,6 +1,6 @@
 import { IncomingMessage, type RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { ApiError } from './api-error.ts'
+import type { ApiError } from '../api-error.ts'
 import { httpLimits } from './limits.ts'
 import { refuse } from './refusal.ts'
 

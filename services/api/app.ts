@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto'
+import { type FastifyBaseLogger, type FastifyInstance, type FastifyPluginAsync, fastify, LogController } from 'fastify'
+import type { LimiterClient } from '../limiter-client/client.ts'
+import { admit, routeName } from './admission.ts'
+import { createConnections } from './http/connection/connections.ts'
+import { httpLimits } from './http/connection/limits.ts'
+import { routedTarget } from './http/connection/request-target.ts'
+import { readJsonBodies } from './http/json-body.ts'
+import { renderErrors } from './http/render-errors.ts'
+import type { Identify } from './identify/identify.ts'
+
+/** What is known of a request once it has been answered. */
+export type Answered = { readonly route: string; readonly status: number; readonly seconds: number }
+
+export type Ports = {
+  readonly log: FastifyBaseLogger
+  readonly identify: Identify
+  readonly limiter: LimiterClient
+  /** The set of policies that requests are looked up in. */
+  readonly domain: string
+  /** The resources that the API serves. */
+  readonly resources: readonly FastifyPluginAsync[]
+  /** While true, every answer is the last one of its connection. */
+  readonly isDraining: () => boolean
+  readonly observe?: (answered: Answered) => void
+}
+
+/** The API, not listening. Its order is a request's journey: connection → admission → body → route → answer. */
+export const buildApp = (ports: Ports): FastifyInstance => {
+  const connections = createConnections((request, response) => app.routing(request, response))
+  const app: FastifyInstance = fastify({
+    http: {
+      maxHeaderSize: httpLimits.headerBytes,
+      headersTimeout: httpLimits.headersTimeoutMs,
+      connectionsCheckingInterval: httpLimits.timeoutCheckMs,
+      requireHostHeader: false,
+    },
+    requestTimeout: httpLimits.requestTimeoutMs,
+    connectionTimeout: httpLimits.stalledMs,
+    keepAliveTimeout: httpLimits.keepAliveTimeoutMs,
+    bodyLimit: httpLimits.bodyBytes,
+    clientErrorHandler: connections.onClientError,
+    rewriteUrl: routedTarget,
+    // An id of any length is one that no order has; the URL as a whole is bounded.
+    routerOptions: { maxParamLength: httpLimits.urlLength },
+    return503OnClosing: false,
+    genReqId: () => randomUUID(),
+    loggerInstance: ports.log,
+    // Fastify's own lines hold URLs and headers, where clients put keys by mistake.
+    logController: new LogController({ disableRequestLogging: true }),
+  })
+  connections.attach(app.server)
+  renderErrors(app)
+  readJsonBodies(app)
+  admit(app, ports)
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    connections.askForBody(request.raw, reply.raw)
+    done()
+  })
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (ports.isDraining()) reply.header('connection', 'close')
+    done()
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    const answered = { route: routeName(request), status: reply.statusCode, seconds: reply.elapsedTime / 1000 }
+    request.log.debug({ ...answered, method: request.method, client: request.identity.client }, 'answered')
+    ports.observe?.(answered)
+    done()
+  })
+  for (const resource of ports.resources) app.register(resource)
+  return app
+}

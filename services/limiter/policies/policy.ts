@@ -1,0 +1,85 @@
+import { makeRule, type Rule, type RuleProblem } from '../../bucket/rule.ts'
+import type { PolicyName } from '../../contract/decision.ts'
+import type { CountingPolicy, ExemptPolicy } from '../core/policy.ts'
+import { type Fault, formatPath, type Path, quote, valueFault } from './fault.ts'
+import { isMapping, readFields, unknownField } from './fields.ts'
+import { countingFields, exemptFields, type Refill } from './schema.ts'
+
+/** A policy, or what could be read of it: other parts of the document refer to that. */
+export type ReadPolicy = {
+  readonly path: Path
+  readonly name: PolicyName | undefined
+  readonly faults: readonly Fault[]
+} & (
+  | { readonly kind: 'exempt'; readonly policy: ExemptPolicy | undefined }
+  | {
+      readonly kind: 'counting'
+      readonly by: readonly string[] | undefined
+      readonly rule: Rule | undefined
+      readonly policy: CountingPolicy | undefined
+    }
+)
+
+export const readPolicy = (value: unknown, path: Path, subject: string | undefined): ReadPolicy =>
+  isMapping(value) && (value['exempt'] ?? false) !== false
+    ? readExemptPolicy(value, path)
+    : readCountingPolicy(value, path, subject)
+
+const readExemptPolicy = (value: Readonly<Record<string, unknown>>, path: Path): ReadPolicy => {
+  const explainUnknown = (name: string) =>
+    countingFields.names.includes(name)
+      ? 'means nothing in an exempt policy, which counts nothing: remove it, or remove exempt'
+      : unknownField(name, 'an exempt policy', exemptFields.names)
+  const read = readFields(exemptFields, value, { path, explainUnknown })
+  const known = { kind: 'exempt', path, name: read.fields.name } as const
+  if (!read.ok) return { ...known, faults: read.faults, policy: undefined }
+  const { name, match } = read.fields
+  if (match !== undefined) return { ...known, faults: [], policy: { kind: 'exempt', name, conditions: match } }
+  const problem = 'is missing, which exempts every request: say which are meant, or write match: {} for all'
+  return { ...known, faults: [valueFault([...path, 'match'], problem)], policy: undefined }
+}
+
+const readCountingPolicy = (value: unknown, path: Path, subject: string | undefined): ReadPolicy => {
+  const explainUnknown = (name: string) => unknownField(name, 'a policy', countingFields.names)
+  const read = readFields(countingFields, value, { path, explainUnknown })
+  const { name, by: written, capacity, refill } = read.fields
+  const by = isMapping(value) && Object.hasOwn(value, 'by') ? written : subject === undefined ? undefined : [subject]
+  const judged = judgeRule(capacity, refill)
+  const faults = [
+    ...read.faults,
+    ...repeats(written ?? [], [...path, 'by']),
+    ...judged.problems.map(({ field, problem }) => valueFault([...path, field], problem)),
+  ]
+  const { rule } = judged
+  const known = { kind: 'counting', path, name, by, rule, faults } as const
+  if (!read.ok || by === undefined || rule === undefined || faults.length > 0) return { ...known, policy: undefined }
+  const policy: CountingPolicy = {
+    kind: 'counting',
+    name: read.fields.name,
+    conditions: read.fields.match ?? [],
+    by,
+    rule,
+    overrides: [],
+    mode: read.fields.mode ?? 'enforce',
+    onStoreFailure: read.fields.onStoreFailure ?? 'share',
+  }
+  return { ...known, policy }
+}
+
+const repeats = (names: readonly string[], path: Path): readonly Fault[] =>
+  names.flatMap((name, index) =>
+    names.indexOf(name) === index
+      ? []
+      : [valueFault([...path, index], `is ${quote(name)} again, as ${formatPath([...path, names.indexOf(name)])}: remove one`)],
+  )
+
+export type JudgedRule = { readonly rule: Rule | undefined; readonly problems: readonly RuleProblem[] }
+
+/** Makes a rule; when one of its numbers is unreadable, says what is wrong with the other all the same. */
+export const judgeRule = (capacity: number | undefined, refill: Refill | undefined): JudgedRule => {
+  const made = makeRule(capacity ?? 1, refill?.refillTokens ?? 1, refill?.periodS ?? 1)
+  if (made.ok)
+    return { rule: capacity === undefined || refill === undefined ? undefined : made.rule, problems: [] }
+  const isKnown = { capacity: capacity !== undefined, refill: refill !== undefined }
+  return { rule: undefined, problems: made.problems.filter(({ field }) => isKnown[field]) }
+}
