@@ -25,3 +25,9 @@ const formatPart = (part: PropertyKey) => {
 
 /** A text out of a file, fit for one line of a message. */
 export const quote = (text: string) => JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text)
+
+/** Names in one line; of many, the first. */
+export const enumerate = (names: readonly string[]) =>
+  names.length <= MANY ? names.join(', ') : `${names.slice(0, MANY).join(', ')} and ${names.length - MANY} more`
+
+const MANY = 10

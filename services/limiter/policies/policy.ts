@@ -70,7 +70,12 @@ const repeats = (names: readonly string[], path: Path): readonly Fault[] =>
   names.flatMap((name, index) =>
     names.indexOf(name) === index
       ? []
-      : [valueFault([...path, index], `is ${quote(name)} again, as ${formatPath([...path, names.indexOf(name)])}: remove one`)],
+      : [
+          valueFault(
+            [...path, index],
+            `is ${quote(name)} again, as ${formatPath([...path, names.indexOf(name)])}: remove one`,
+          ),
+        ],
   )
 
 export type JudgedRule = { readonly rule: Rule | undefined; readonly problems: readonly RuleProblem[] }
@@ -78,8 +83,7 @@ export type JudgedRule = { readonly rule: Rule | undefined; readonly problems: r
 /** Makes a rule; when one of its numbers is unreadable, says what is wrong with the other all the same. */
 export const judgeRule = (capacity: number | undefined, refill: Refill | undefined): JudgedRule => {
   const made = makeRule(capacity ?? 1, refill?.refillTokens ?? 1, refill?.periodS ?? 1)
-  if (made.ok)
-    return { rule: capacity === undefined || refill === undefined ? undefined : made.rule, problems: [] }
+  if (made.ok) return { rule: capacity === undefined || refill === undefined ? undefined : made.rule, problems: [] }
   const isKnown = { capacity: capacity !== undefined, refill: refill !== undefined }
   return { rule: undefined, problems: made.problems.filter(({ field }) => isKnown[field]) }
 }

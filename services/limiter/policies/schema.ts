@@ -34,7 +34,10 @@ const attributeName = text('write the name of an attribute, as in client')
 
 /** A `*` ends a prefix. */
 const pattern = text('write a value, as in free')
-  .refine((value) => !value.slice(0, -1).includes('*'), 'has a * before its end: only a * at the end stands for any rest')
+  .refine(
+    (value) => !value.slice(0, -1).includes('*'),
+    'has a * before its end: only a * at the end stands for any rest',
+  )
   .refine(fitsAttribute, TOO_LONG)
   .transform(
     (value): Pattern =>
@@ -113,7 +116,10 @@ export const overrideValues = z.record(z.string(), overrideValue)
 
 const domain = text('name the API, as in api')
   .regex(/^[^\s\p{Cc}\p{Cs}\uFFFD]+$/u, 'must be a name without spaces, as in api')
-  .refine((value) => Buffer.byteLength(value) <= checkLimits.domainBytes, `is longer than ${checkLimits.domainBytes} bytes: shorten it`)
+  .refine(
+    (value) => Buffer.byteLength(value) <= checkLimits.domainBytes,
+    `is longer than ${checkLimits.domainBytes} bytes: shorten it`,
+  )
   .transform(domainName)
 
 const items = (remedy: string) => z.array(z.unknown(), expecting('a list', remedy))
@@ -127,7 +133,10 @@ export const documentFields = fields(
       `has more than ${MAX_POLICIES} policies: count by an attribute instead of writing a policy for each value`,
     ),
     overrides: items('list the overrides, or remove the field')
-      .max(MAX_OVERRIDES, `has more than ${MAX_OVERRIDES} overrides: match groups of clients by an attribute, as in plan`)
+      .max(
+        MAX_OVERRIDES,
+        `has more than ${MAX_OVERRIDES} overrides: match groups of clients by an attribute, as in plan`,
+      )
       .optional(),
   },
   'write a domain, its subject and its policies',

@@ -5,7 +5,8 @@ import { type ApiError, apiError } from '../api-error.ts'
 export type ConnectionError = Error & {
   readonly code?: string
   readonly bytesParsed?: number
-  readonly rawPacket?: Buffer
+  /** The bytes in which it stopped, as a Buffer. */
+  readonly rawPacket?: unknown
 }
 
 /** What the client is told, or `undefined` when there is nobody to tell or nothing was asked. */
@@ -27,10 +28,9 @@ export const parserFault = (error: ConnectionError, { bytesRead }: Pick<Socket, 
   }
 }
 
+/** Tells only if the line began in the packet in which it became too long. */
 const isInRequestLine = ({ rawPacket, bytesParsed = 0 }: ConnectionError) =>
-  rawPacket !== undefined &&
-  /^[A-Z-]+ /.test(rawPacket.toString('latin1', 0, 20)) &&
-  !rawPacket.subarray(0, bytesParsed).includes('\n')
+  Buffer.isBuffer(rawPacket) && /^[A-Z-]+ [^\n]*$/.test(rawPacket.toString('latin1', 0, bytesParsed))
 
 /** The parser's own words; they never repeat what was sent. */
 const reason = ({ message }: ConnectionError) => message.replace(/^Parse Error: /, '')
