@@ -17,6 +17,7 @@ const rooms: Readonly<Record<string, Room>> = {
   platform: { imports: ['seams'], libraries: ['pino', 'prom-client'] },
   'limiter/core': { pure: true, imports: ['contract', 'bucket'], libraries: [] },
   'limiter/policies': { imports: ['contract', 'seams', 'bucket', 'limiter/core'], libraries: ['yaml', 'zod'] },
+  'limiter/redis': { imports: ['seams', 'bucket', 'limiter/core'], libraries: ['ioredis'] },
   'limiter/rpc': {
     imports: ['contract', 'wire', 'limiter/core'],
     libraries: ['@grpc/grpc-js', '@grpc/proto-loader', '@grpc/reflection', 'grpc-health-check'],
@@ -28,8 +29,8 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   'api/identify': { imports: ['contract', 'seams'], libraries: ['ipaddr.js'] },
   'api/database': { imports: [], libraries: ['pg', '@electric-sql/pglite'] },
-  'api/http': { imports: ['api/identify', 'api/database'], libraries: ['fastify'] },
-  'api/orders': { imports: ['api/identify', 'api/database', 'api/http'], libraries: ['fastify', 'typebox'] },
+  'api/http': { imports: ['api/identify', 'api/database'], libraries: ['fastify', 'ajv', 'typebox'] },
+  'api/orders': { imports: ['api/identify', 'api/database', 'api/http'], libraries: ['fastify', 'typebox', 'uuid'] },
 }
 type Room = { readonly pure?: boolean; readonly imports: readonly string[]; readonly libraries: readonly string[] }
 

@@ -1,13 +1,17 @@
 import { defineConfig } from 'vitest/config'
 
-export default defineConfig({
+/** Tests that need more than Node and what `npm test` installs; they run with `--mode e2e`, and nothing else then. */
+const E2E = '**/*.e2e.test.ts'
+
+export default defineConfig(({ mode }) => ({
   cacheDir: '../node_modules/.vite',
   test: {
     root: import.meta.dirname,
-    include: ['**/*.test.ts'],
+    include: mode === 'e2e' ? [E2E] : ['**/*.test.ts'],
+    exclude: mode === 'e2e' ? [] : [E2E],
     testTimeout: 20_000,
     hookTimeout: 60_000,
     // A process test waits on other processes more than it computes.
     maxWorkers: 4,
   },
-})
+}))

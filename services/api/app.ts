@@ -5,7 +5,6 @@ import { admit, routeName } from './admission.ts'
 import { createConnections } from './http/connection/connections.ts'
 import { httpLimits } from './http/connection/limits.ts'
 import { routedTarget } from './http/connection/request-target.ts'
-import { readJsonBodies } from './http/json-body.ts'
 import { renderErrors } from './http/render-errors.ts'
 import type { Identify } from './identify/identify.ts'
 
@@ -51,7 +50,8 @@ export const buildApp = (ports: Ports): FastifyInstance => {
   })
   connections.attach(app.server)
   renderErrors(app)
-  readJsonBodies(app)
+  // A resource names the types that it reads; every other is 415.
+  app.removeAllContentTypeParsers()
   admit(app, ports)
   app.addHook('preParsing', (request, reply, _payload, done) => {
     connections.askForBody(request.raw, reply.raw)

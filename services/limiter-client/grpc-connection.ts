@@ -39,6 +39,8 @@ const channelOptions: ClientOptions = {
 export type Connection = Disposable & {
   /** Never rejects. */
   readonly call: (message: Buffer, deadlineMs: number) => Promise<Asked>
+  /** For one that gets no more calls: drops those that nobody waits for, and closes when the others have ended. */
+  readonly retire: () => void
   readonly unanswered: () => number
   /** For how long calls have been under way and none has ended. */
   readonly silentUs: () => number
@@ -49,13 +51,20 @@ export type Connection = Disposable & {
 export const openConnection = (address: string, monotonicClock: MonotonicClock): Connection => {
   const client = new Client(address, credentials.createInsecure(), channelOptions)
   client.getChannel().getConnectivityState(true)
-  const calls = new Set<ClientUnaryCall>()
+  /** With the time at which their askers give up. */
+  const calls = new Map<ClientUnaryCall, number>()
   let heard = false
   let lastHeardUs = 0
+  let retired = false
+
+  const closeIfDone = () => {
+    if (retired && calls.size === 0) client.close()
+  }
 
   const start = (message: Buffer, deadlineMs: number, resolve: (asked: Asked) => void) => {
     const { path, responseDeserialize } = rateLimitService.ShouldAllow
-    if (calls.size === 0) lastHeardUs = monotonicClock.monotonicUs()
+    const nowUs = monotonicClock.monotonicUs()
+    if (calls.size === 0) lastHeardUs = nowUs
     // gRPC takes an instant of the system's clock.
     const deadline = systemWallClock.nowUs() / 1000 + deadlineMs + ABANDONED_MS
     const call = client.makeUnaryRequest(
@@ -68,10 +77,11 @@ export const openConnection = (address: string, monotonicClock: MonotonicClock):
         calls.delete(call)
         heard = true
         lastHeardUs = monotonicClock.monotonicUs()
+        closeIfDone()
         resolve(error === null ? decode(response) : failed(error))
       },
     )
-    calls.add(call)
+    calls.set(call, nowUs + deadlineMs * 1000)
   }
 
   return {
@@ -87,8 +97,14 @@ export const openConnection = (address: string, monotonicClock: MonotonicClock):
     unanswered: () => calls.size,
     silentUs: () => (calls.size === 0 ? 0 : monotonicClock.monotonicUs() - lastHeardUs),
     heard: () => heard,
+    retire: () => {
+      const nowUs = monotonicClock.monotonicUs()
+      for (const [call, endUs] of calls) if (endUs <= nowUs) call.cancel()
+      retired = true
+      closeIfDone()
+    },
     [Symbol.dispose]: () => {
-      for (const call of calls) call.cancel()
+      for (const call of calls.keys()) call.cancel()
       client.close()
     },
   }

@@ -25,6 +25,8 @@ type Options = {
 export const createGrpcTransport = (options: Options): Transport => {
   const { address, monotonicClock = systemMonotonicClock, timers = systemTimers } = options
   let connection = openConnection(address, monotonicClock)
+  /** Those that still have calls under way. */
+  let retired: readonly Connection[] = []
   let patienceUs = PATIENCE_MIN_US
   let closed = false
 
@@ -32,7 +34,8 @@ export const createGrpcTransport = (options: Options): Transport => {
 
   const replace = () => {
     patienceUs = connection.heard() ? PATIENCE_MIN_US : Math.min(patienceUs * 2, PATIENCE_MAX_US)
-    connection[Symbol.dispose]()
+    connection.retire()
+    retired = [...retired.filter((one) => one.unanswered() > 0), connection]
     connection = openConnection(address, monotonicClock)
   }
 
@@ -56,7 +59,7 @@ export const createGrpcTransport = (options: Options): Transport => {
     },
     [Symbol.asyncDispose]: async () => {
       closed = true
-      connection[Symbol.dispose]()
+      for (const one of [...retired, connection]) one[Symbol.dispose]()
     },
   }
 }

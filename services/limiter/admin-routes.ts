@@ -1,7 +1,7 @@
 import { type AdminRoutes, json, text } from '../platform/admin-server.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { PolicySets } from './core/policy.ts'
-import type { LivePolicies } from './policies/live.ts'
+import type { LivePolicies, PolicyStatus } from './policies/live.ts'
 
 type Sources = {
   readonly metrics: Metrics
@@ -14,11 +14,16 @@ export const adminRoutes = ({ metrics, policies, isDraining }: Sources): AdminRo
   '/livez': () => text(200, 'alive'),
   '/readyz': () => (isDraining() ? text(503, 'draining') : text(200, 'ready')),
   '/metrics': metrics.page,
-  '/policies': () => json({ ...policies.status(), domains: describe(policies.current()) }),
+  '/policies': () => json({ ...describeStatus(policies.status()), domains: describeSets(policies.current()) }),
+})
+
+const describeStatus = ({ loadedAtUs, ...status }: PolicyStatus) => ({
+  ...status,
+  loadedAt: new Date(loadedAtUs / 1000).toISOString(),
 })
 
 /** The sets in force, their maps as plain objects. */
-const describe = (sets: PolicySets) =>
+const describeSets = (sets: PolicySets) =>
   [...sets.values()].map(({ policies, ...set }) => ({
     ...set,
     policies: policies.map((policy) =>

@@ -54,7 +54,7 @@ const run = async (): Promise<
   const token = await readFile(tokenFile, 'utf8').catch(() => undefined)
   if (token === undefined) return { ok: false, problem: `LIMITER_ADMIN_TOKEN_FILE: ${tokenFile} cannot be read` }
   using client = createAdminClient(formatAddress(read.settings.LIMITER_ADDRESS), token.trim())
-  return ask(client, command)
+  return await ask(client, command)
 }
 
 const ask = async (client: AdminClient, { name, policy, ...question }: Command) => {

@@ -9,7 +9,7 @@ import { systemMonotonicClock } from '../seams/clock.ts'
 import { adminRoutes } from './admin-routes.ts'
 import { createLimiter } from './core/limiter.ts'
 import { createMemoryStore } from './core/memory-store.ts'
-import { openLivePolicies } from './policies/live.ts'
+import { openLivePolicies, type PolicyStatus } from './policies/live.ts'
 import { formatProblem } from './policies/problem.ts'
 import { type Admin, createRpcServer } from './rpc/server.ts'
 import { readLimiterSettings } from './settings.ts'
@@ -21,9 +21,11 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   const { settings } = read
   const log = createLog('limiter', settings.LOG_LEVEL)
 
-  const opened = await openLivePolicies({ path: settings.LIMITER_POLICIES, onReload: (event) => logReload(log, event) })
-  if (!opened.ok)
-    return { ok: false, faults: opened.problems.map((problem) => `LIMITER_POLICIES: ${formatProblem(problem)}`) }
+  const opened = await openLivePolicies({
+    path: settings.LIMITER_POLICIES,
+    onReload: (status) => logReload(log, status),
+  })
+  if (!opened.ok) return { ok: false, faults: opened.problems.map(formatProblem) }
   const policies = resources.use(opened.policies)
 
   const admin = await openAdmin(settings.LIMITER_ADMIN_TOKEN_FILE, log)
@@ -60,6 +62,14 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   })
   return { ok: true }
 }
+
+const logReload = (log: Log, { lastReload, generation, problems }: PolicyStatus) =>
+  lastReload === 'accepted'
+    ? log.info({ generation }, 'policies reloaded')
+    : log.error(
+        { generation, problems: problems.map(formatProblem) },
+        'policies rejected; the last good ones stay in force',
+      )
 
 type OpenAdmin =
   | { readonly ok: true; readonly value: Admin | undefined }

@@ -8,9 +8,13 @@ type Level = (typeof levels)[number]
 
 export const logLevel: Reader<Level> = withDefault(oneOf(...levels), 'info')
 
-/** JSON lines on standard output; credentials that slip into a logged object are blotted out. */
-export const createLog = (service: string, level: Level): Log =>
+/**
+ * JSON lines on standard output; credentials that slip into a logged object are blotted out, and `scrub` sees every line
+ * before it is written.
+ */
+export const createLog = (service: string, level: Level, scrub: (line: string) => string = (line) => line): Log =>
   pino({
+    hooks: { streamWrite: scrub },
     level,
     base: { service },
     timestamp: pino.stdTimeFunctions.isoTime,

@@ -13,14 +13,14 @@ const ANSWER_DEADLINE_MS = 5_000
 const IDLE_TRANSACTION_DEADLINE_MS = 10_000
 const TRANSACTION_ATTEMPTS = 3
 
-type Options = {
-  readonly url: string
-  /** Told when a connection that nobody used has broken. */
-  readonly onConnectionLost: (error: Error) => void
+/** Told when the database stops answering, and when it answers again: at the change, not at every request. */
+export type AvailabilityObserver = {
+  readonly onUnavailable: (error: DatabaseUnavailable) => void
+  readonly onAvailable: () => void
 }
 
 /** Migrates, then serves from a bounded pool; a broken connection is replaced at the next request. Rejects if it cannot start. */
-export const openPostgres = async ({ url, onConnectionLost }: Options): Promise<Database> => {
+export const openPostgres = async (url: string, observer: AvailabilityObserver): Promise<Database> => {
   await migrateOnce(url)
   const pool = new Pool({
     connectionString: url,
@@ -33,14 +33,16 @@ export const openPostgres = async ({ url, onConnectionLost }: Options): Promise<
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   })
-  pool.on('error', onConnectionLost)
+  // An idle connection broke; the pool has dropped it.
+  pool.on('error', ignore)
+  const lend = createLender(pool, observer)
 
   return {
-    query: (sql, parameters) => lend(pool, (client) => queriesOf(client).query(sql, parameters)),
+    query: (sql, parameters) => lend((client) => queriesOf(client).query(sql, parameters)),
     transaction: async (work) => {
       for (let attempt = 1; ; attempt++) {
         try {
-          return await lend(pool, (client) => transact(client, work))
+          return await lend((client) => transact(client, work))
         } catch (error) {
           const again = error instanceof DatabaseUnavailable && isBrokenOff(error.cause)
           if (!again || attempt === TRANSACTION_ATTEMPTS) throw error
@@ -65,21 +67,34 @@ const migrateOnce = async (url: string) => {
   }
 }
 
-const lend = async <T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> => {
-  const client = await pool.connect().catch((error: unknown) => {
-    throw translate(error)
-  })
-  // A connection may break while no statement runs on it. The next statement tells; without a listener the process would end.
-  client.on('error', ignore)
-  let broken = false
-  try {
-    return await work(client)
-  } catch (error) {
-    broken = error instanceof DatabaseUnavailable
-    throw error
-  } finally {
-    client.release(broken)
-    client.off('error', ignore)
+const createLender = (pool: Pool, { onUnavailable, onAvailable }: AvailabilityObserver) => {
+  let isAvailable = true
+  const observe = (error: DatabaseUnavailable | undefined) => {
+    if (isAvailable === (error === undefined)) return
+    isAvailable = error === undefined
+    if (error === undefined) onAvailable()
+    else onUnavailable(error)
+  }
+
+  /** Lends a connection to the work and takes it back, or throws it away when it is of no more use. */
+  return async <T>(work: (client: PoolClient) => Promise<T>): Promise<T> => {
+    let outage: DatabaseUnavailable | undefined
+    try {
+      const client = await connect(pool)
+      // A connection may break while no statement runs on it. The next statement tells; without a listener the process would end.
+      client.on('error', ignore)
+      try {
+        return await work(client)
+      } catch (error) {
+        if (error instanceof DatabaseUnavailable) outage = error
+      } finally {
+        client.release(outage !== undefined)
+        client.off('error', ignore)
+      }
+    } catch (error) {
+    } finally {
+      observe(outage)
+    }
   }
 }
 

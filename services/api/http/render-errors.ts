@@ -6,16 +6,19 @@ export const renderErrors = (app: FastifyInstance) => {
   app.setErrorHandler((error, request, reply) => sendError(reply, knownError(error) ?? unexpected(error, request)))
 }
 
-export const sendError = (reply: FastifyReply, error: ApiError) =>
-  reply
-    // Fastify closes the connection of every body that it could not parse; most of them were read to their end, and a
-    // client that is still sending would lose its answer.
-    .removeHeader('connection')
-    .code(error.status)
-    .headers(error.headers)
-    // Bytes, because Fastify adds a charset, which JSON does not have, to the type of a text.
-    .header('content-type', 'application/json')
-    .send(Buffer.from(JSON.stringify(errorBody(error))))
+export const sendError = (reply: FastifyReply, error: ApiError) => {
+  // Fastify closes the connection of every body that it could not parse. Most of them were read to their end, and of the
+  // others a client that is still sending would lose its answer.
+  if (reply.hasHeader('connection')) reply.header('connection', reply.raw.shouldKeepAlive ? 'keep-alive' : 'close')
+  return (
+    reply
+      .code(error.status)
+      .headers(error.headers)
+      // Bytes, because Fastify adds a charset, which JSON does not have, to the type of a text.
+      .header('content-type', 'application/json')
+      .send(Buffer.from(JSON.stringify(errorBody(error))))
+  )
+}
 
 const knownError = (error: unknown): ApiError | undefined => {
   if (error instanceof ApiError) return error

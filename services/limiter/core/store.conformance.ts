@@ -163,25 +163,36 @@ export const describeStore = (name: string, { open, propertyRuns }: Options) =>
 
 type Step = { readonly elapsedUs: number; readonly take: Take }
 
-/** A few buckets in a few groups, each with a rule of its own, and takes over any of them. */
+/** Rules that run empty within a few takes, and rules from the far corners. */
+const anyConformanceRule = fc.oneof(
+  fc.record({
+    capacityTokens: fc.integer({ min: 1, max: 8 }),
+    refillTokens: fc.integer({ min: 1, max: 9 }),
+    periodS: fc.integer({ min: 1, max: 60 }),
+  }),
+  anyRule,
+)
+
+/** A few buckets in a group, each with a rule of its own, and takes over any of them. */
+const anyTakesOf = (group: string) =>
+  fc
+    .array(fc.tuple(anyConformanceRule, fc.boolean()), { minLength: 1, maxLength: 3 })
+    .map((drafts) => drafts.map(([rule, enforced], index) => asked(group as GroupKey, `b${index}`, rule, enforced)))
+    .chain((buckets) =>
+      fc.array(fc.tuple(fc.subarray(buckets, { minLength: 1 }), anyElapsedUs, fc.integer({ min: 0, max: 4 })), {
+        maxLength: 30,
+      }),
+    )
+
+/** Takes over two groups in turn; each take stays within one, where all-or-nothing is exact in every store. */
 const anyTakes: fc.Arbitrary<readonly Step[]> = fc
-  .array(fc.tuple(fc.constantFrom('s:x', 's:y', 'p:z'), fc.constantFrom('a', 'b'), anyRule, fc.boolean()), {
-    minLength: 1,
-    maxLength: 4,
-  })
-  .map((drafts) =>
-    drafts.map(([group, key, rule, enforced], index) => asked(group as GroupKey, `${key}${index}`, rule, enforced)),
-  )
-  .chain((buckets) =>
-    fc.array(
-      fc.tuple(fc.subarray(buckets, { minLength: 1 }), anyElapsedUs, fc.integer({ min: 0, max: 5 })).map(
-        ([chosen, elapsedUs, cost]): Step => ({
-          elapsedUs,
-          take: { cost: Math.min(cost, ...chosen.map(({ rule }) => rule.capacityTokens)), buckets: chosen },
-        }),
-      ),
-      { maxLength: 40 },
-    ),
+  .tuple(anyTakesOf('s:x'), anyTakesOf('p:y'))
+  .map(([own, other]) => own.flatMap((step, index) => [step, ...other.slice(index, index + 1)]))
+  .map((steps) =>
+    steps.map(([buckets, elapsedUs, cost]): Step => {
+      const capacities = buckets.filter(({ enforced }) => enforced).map(({ rule }) => rule.capacityTokens)
+      return { elapsedUs, take: { cost: Math.min(cost, ...capacities), buckets } }
+    }),
   )
 
 const anyElapsedUs = fc.oneof(

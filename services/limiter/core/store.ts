@@ -41,5 +41,5 @@ export type BucketStore = {
   /** Grants exactly when every enforced bucket holds the cost, and then charges each; a bucket in shadow pays if it holds the cost too. */
   readonly take: (take: Take) => Promise<TakeOutcome>
   /** Fills the buckets. */
-  readonly reset: (buckets: readonly BucketRef[]) => Promise<{ readonly kind: 'reset' | 'unavailable' }>
+  readonly reset: (buckets: readonly AskedBucket[]) => Promise<{ readonly kind: 'reset' | 'unavailable' }>
 }

@@ -44,7 +44,7 @@ type Explain = Options['explainUnknown']
 
 const isUnknownFields = (issue: Issue) => issue.code === 'unrecognized_keys'
 
-export const faultsOf = (issue: Issue, parent: Path, explainUnknown: Explain): readonly Fault[] => {
+const faultsOf = (issue: Issue, parent: Path, explainUnknown: Explain): readonly Fault[] => {
   const path = [...parent, ...issue.path]
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => keyFault([...path, key], explainUnknown(key)))
   if (issue.code === 'invalid_key') return issue.issues.map(({ message }) => keyFault(path, message))

@@ -2,7 +2,7 @@ import type { PolicyName } from '../../contract/decision.ts'
 import type { Override } from '../core/policy.ts'
 import { closest } from './closest.ts'
 import { enumerate, type Fault, keyFault, type Path, valueFault } from './fault.ts'
-import { faultsOf, isMapping, readFields } from './fields.ts'
+import { isMapping, readFields } from './fields.ts'
 import { judgeRule, type ReadPolicy } from './policy.ts'
 import { overrideFields, overrideValues, type Refill } from './schema.ts'
 
@@ -18,31 +18,36 @@ type Counting = Extract<ReadPolicy, { kind: 'counting' }>
 type Mapping = Readonly<Record<string, unknown>>
 
 export const readOverride = (value: unknown, path: Path, policies: Policies): ReadOverride => {
-  const [own, attributes] = isMapping(value) ? split(value) : [value, {}]
+  if (!isMapping(value)) return { path, faults: [valueFault(path, NOT_A_MAPPING)], override: undefined }
+  const [own, attributes] = partition(value, overrideFields.names)
   const read = readFields(overrideFields, own, { path, explainUnknown: () => 'is unknown: remove it' })
-  const values = overrideValues.safeParse(attributes, { reportInput: true })
-  const policy = read.fields.policy === undefined ? undefined : policies.get(read.fields.policy)
-  const counting = policy?.kind === 'counting' ? policy : undefined
-  const numbers = isMapping(own) ? judgeNumbers(own, read.fields, counting, path) : { rule: undefined, faults: [] }
+  const named = read.fields.policy === undefined ? undefined : policies.get(read.fields.policy)
+  const policy = named?.kind === 'counting' ? named : undefined
+  const [bucket, foreign] = policy?.by === undefined ? [attributes, {}] : partition(attributes, policy.by)
+  const values = overrideValues.safeParse(bucket, { reportInput: true })
+  const { rule, faults: numberFaults } = judgeNumbers(own, read.fields, policy, path)
   const faults = [
     ...read.faults,
     ...(read.fields.policy === undefined ? [] : policyFaults(read.fields.policy, [...path, 'policy'], policies)),
-    ...(values.error?.issues ?? []).flatMap((issue) => faultsOf(issue, path)),
-    ...(counting?.by === undefined ? [] : bucketFaults(Object.keys(attributes), counting.by, path)),
-    ...numbers.faults,
+    ...(values.error?.issues ?? []).map((issue) => valueFault([...path, ...issue.path], issue.message)),
+    ...Object.keys(foreign).map((name) => keyFault([...path, name], foreignAttribute(name, policy?.by ?? []))),
+    ...numberFaults,
+    // A misspelt field may be what is missing.
+    ...(Object.keys(foreign).length > 0 ? [] : omissions(own, bucket, policy?.by, path)),
   ]
-  const { rule } = numbers
-  if (faults.length > 0 || counting?.name === undefined || rule === undefined || !values.success)
+  if (faults.length > 0 || policy?.name === undefined || rule === undefined || !values.success)
     return { path, faults, override: undefined }
-  return { path, faults, override: { of: counting.name, values: new Map(Object.entries(values.data)), rule } }
+  return { path, faults, override: { of: policy.name, values: new Map(Object.entries(values.data)), rule } }
 }
 
-/** The fields that every override has, and the attributes that name its buckets. */
-const split = (value: Mapping): readonly [Mapping, Mapping] => {
-  const { own = [], attribute = [] } = Object.groupBy(Object.entries(value), ([name]) =>
-    overrideFields.names.includes(name) ? 'own' : 'attribute',
+const NOT_A_MAPPING =
+  'must be a mapping: write a policy, the values of the attributes that it counts by, and a capacity, a refill or both'
+
+const partition = (mapping: Mapping, names: readonly string[]): readonly [Mapping, Mapping] => {
+  const { within = [], outside = [] } = Object.groupBy(Object.entries(mapping), ([name]) =>
+    names.includes(name) ? 'within' : 'outside',
   )
-  return [Object.fromEntries(own), Object.fromEntries(attribute)]
+  return [Object.fromEntries(within), Object.fromEntries(outside)]
 }
 
 const policyFaults = (name: string, path: Path, policies: Policies): readonly Fault[] => {
@@ -52,35 +57,37 @@ const policyFaults = (name: string, path: Path, policies: Policies): readonly Fa
     return [valueFault(path, 'is an exempt policy, which has no numbers: remove the override')]
   const names = [...policies.keys()]
   const meant = closest(name, names)
-  const remedy = meant === undefined ? `there are ${enumerate(names)}` : `did you mean ${meant}?`
+  const remedy =
+    meant === undefined ? `it has ${names.length === 0 ? 'none' : enumerate(names)}` : `did you mean ${meant}?`
   return [valueFault(path, `is not a policy of this domain: ${remedy}`)]
 }
 
-const bucketFaults = (attributes: readonly string[], by: readonly string[], path: Path): readonly Fault[] => {
-  if (by.length === 0)
-    return [valueFault(path, 'is of a policy that has one bucket only: change the numbers of the policy itself')]
-  if (attributes.length === 0) return [valueFault(path, `names no bucket: give a value of ${enumerate(by)}`)]
-  return attributes
-    .filter((attribute) => !by.includes(attribute))
-    .map((attribute) => {
-      const meant = closest(attribute, [...by, ...overrideFields.names])
-      const remedy = meant === undefined ? 'remove it, or count by it too' : `did you mean ${meant}?`
-      return keyFault([...path, attribute], `is not what the policy counts by (${enumerate(by)}): ${remedy}`)
-    })
+const foreignAttribute = (name: string, by: readonly string[]) => {
+  const meant = closest(name, [...by, ...overrideFields.names])
+  const remedy = meant === undefined ? 'remove it, or count by it too' : `did you mean ${meant}?`
+  return `is not what the policy counts by (${by.length === 0 ? 'nothing' : enumerate(by)}): ${remedy}`
 }
+
+const omissions = (own: Mapping, bucket: Mapping, by: readonly string[] | undefined, path: Path): readonly Fault[] => [
+  ...(Object.hasOwn(own, 'capacity') || Object.hasOwn(own, 'refill')
+    ? []
+    : [valueFault(path, 'changes nothing: give it a capacity, a refill or both')]),
+  ...(by === undefined || Object.keys(bucket).length > 0 ? [] : [valueFault(path, namesNoBucket(by))]),
+]
+
+const namesNoBucket = (by: readonly string[]) =>
+  by.length === 0
+    ? 'is of a policy with one bucket only: change the numbers of the policy itself'
+    : `names no bucket: give a value of ${enumerate(by)}`
 
 type Numbers = { readonly capacity?: number | undefined; readonly refill?: Refill | undefined }
 
 /** The number that the override leaves out is the policy's. */
-const judgeNumbers = (own: Mapping, { capacity, refill }: Numbers, counting: Counting | undefined, path: Path) => {
+const judgeNumbers = (own: Mapping, { capacity, refill }: Numbers, policy: Counting | undefined, path: Path) => {
   const has = { capacity: Object.hasOwn(own, 'capacity'), refill: Object.hasOwn(own, 'refill') }
-  if (!has.capacity && !has.refill) {
-    const fault = valueFault(path, 'changes nothing: give it a capacity, a refill or both')
-    return { rule: undefined, faults: [fault] }
-  }
   const { rule, problems } = judgeRule(
-    has.capacity ? capacity : counting?.rule?.capacityTokens,
-    has.refill ? refill : counting?.rule,
+    has.capacity ? capacity : policy?.rule?.capacityTokens,
+    has.refill ? refill : policy?.rule,
   )
   const faults = problems.map(({ field, problem }) =>
     has[field]

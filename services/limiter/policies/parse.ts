@@ -20,10 +20,13 @@ export const parsePolicies = (files: readonly PolicyFile[]): ParsedPolicies => {
   for (const file of files) {
     const source = parseSource(file)
     const inFile = [...source.problems]
+    const told = new Set(source.problems.map(addressOf))
     for (const document of source.documents) {
       const { domain, faults, set } = readSet(document.value)
       const first = domain === undefined ? undefined : places.get(domain)
-      inFile.push(...locate([...faults, ...repeatedDomain(domain, first)], document, file.name))
+      const located = locate([...faults, ...repeatedDomain(domain, first)], document, file.name)
+      // What could not be made a value is missing now, which is no mistake of its own.
+      inFile.push(...located.filter((problem) => !told.has(addressOf(problem))))
       if (set !== undefined) sets.set(set.domain, set)
       if (domain !== undefined && first === undefined)
         places.set(domain, `${file.name}:${document.placeOf(['domain'], 'value').line}`)
@@ -41,8 +44,10 @@ const repeatedDomain = (domain: DomainName | undefined, first: string | undefine
 
 const locate = (faults: readonly Fault[], { placeOf }: SourceDocument, file: string): readonly PolicyProblem[] =>
   faults
-    .slice(0, MAX_PROBLEMS)
+    .slice(0, MAX_PROBLEMS + 1)
     .map(({ path, at, problem }) => ({ file, ...placeOf(path, at), path: formatPath(path), problem }))
+
+const addressOf = ({ line, column, path }: PolicyProblem) => `${line}:${column} ${path}`
 
 const shorten = (problems: readonly PolicyProblem[]) => {
   const next = problems[MAX_PROBLEMS]

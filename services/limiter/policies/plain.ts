@@ -15,6 +15,8 @@ export type SourceFault = { readonly offset: number; readonly path: Path; readon
 type Plain = { readonly value: unknown; readonly size: number }
 type Collection = YAMLMap.Parsed | YAMLSeq.Parsed
 
+const NOTHING: Plain = { value: null, size: 1 }
+
 /** Turns nodes into plain values. Aliases share what they stand for, so that a pile of them costs no memory. */
 export const toPlain = (contents: ParsedNode | null) => {
   const anchors = new Map<string, Plain & { readonly node: ParsedNode }>()
@@ -24,11 +26,11 @@ export const toPlain = (contents: ParsedNode | null) => {
 
   const fail = (node: ParsedNode, path: Path, problem: string): Plain => {
     faults.push({ offset: node.range[0], path, problem })
-    return { value: null, size: 1 }
+    return NOTHING
   }
 
   const plain = (node: ParsedNode | null, path: Path): Plain => {
-    if (node === null) return { value: null, size: 1 }
+    if (node === null) return NOTHING
     if (isAlias(node)) return aliased(node, path)
     const made = isScalar(node) ? { value: node.value, size: 1 } : collected(node, path)
     // Not before: an alias cannot stand for what it is part of.
@@ -41,10 +43,10 @@ export const toPlain = (contents: ParsedNode | null) => {
     if (anchored === undefined)
       return fail(alias, path, 'is an alias of nothing before it: put a text that begins with * in quotes')
     targets.set(alias, anchored.node)
+    const isFirstOver = aliasedValues <= MAX_VALUES && aliasedValues + anchored.size > MAX_VALUES
     aliasedValues += anchored.size
-    if (aliasedValues > MAX_VALUES)
-      return fail(alias, path, `aliases stand for more than ${MAX_VALUES} values: write them out`)
-    return anchored
+    if (isFirstOver) return fail(alias, path, `aliases stand for more than ${MAX_VALUES} values: write them out`)
+    return aliasedValues > MAX_VALUES ? NOTHING : anchored
   }
 
   const collected = (node: Collection, path: Path): Plain => {

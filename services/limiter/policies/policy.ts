@@ -1,7 +1,7 @@
 import { makeRule, type Rule, type RuleProblem } from '../../bucket/rule.ts'
 import type { PolicyName } from '../../contract/decision.ts'
 import type { CountingPolicy, ExemptPolicy } from '../core/policy.ts'
-import { type Fault, formatPath, type Path, quote, valueFault } from './fault.ts'
+import { type Fault, formatPath, type Path, valueFault } from './fault.ts'
 import { isMapping, readFields, unknownField } from './fields.ts'
 import { countingFields, exemptFields, type Refill } from './schema.ts'
 
@@ -43,11 +43,12 @@ const readCountingPolicy = (value: unknown, path: Path, subject: string | undefi
   const explainUnknown = (name: string) => unknownField(name, 'a policy', countingFields.names)
   const read = readFields(countingFields, value, { path, explainUnknown })
   const { name, by: written, capacity, refill } = read.fields
-  const by = isMapping(value) && Object.hasOwn(value, 'by') ? written : subject === undefined ? undefined : [subject]
+  const mapping = isMapping(value) ? value : {}
+  const by = Object.hasOwn(mapping, 'by') ? written : subject === undefined ? undefined : [subject]
   const judged = judgeRule(capacity, refill)
   const faults = [
     ...read.faults,
-    ...repeats(written ?? [], [...path, 'by']),
+    ...repeats(mapping['by'], [...path, 'by']),
     ...judged.problems.map(({ field, problem }) => valueFault([...path, field], problem)),
   ]
   const { rule } = judged
@@ -66,17 +67,13 @@ const readCountingPolicy = (value: unknown, path: Path, subject: string | undefi
   return { ...known, policy }
 }
 
-const repeats = (names: readonly string[], path: Path): readonly Fault[] =>
-  names.flatMap((name, index) =>
-    names.indexOf(name) === index
+const repeats = (by: unknown, path: Path): readonly Fault[] =>
+  (Array.isArray(by) ? by : []).flatMap((name: unknown, index, names) => {
+    const first = names.indexOf(name)
+    return typeof name !== 'string' || first === index
       ? []
-      : [
-          valueFault(
-            [...path, index],
-            `is ${quote(name)} again, as ${formatPath([...path, names.indexOf(name)])}: remove one`,
-          ),
-        ],
-  )
+      : [valueFault([...path, index], `is the same as ${formatPath([...path, first])}: remove one`)]
+  })
 
 export type JudgedRule = { readonly rule: Rule | undefined; readonly problems: readonly RuleProblem[] }
 

@@ -12,20 +12,20 @@ const fitsAttribute = (value: string) => Buffer.byteLength(value) <= checkLimits
 const TOO_LONG = `is longer than ${checkLimits.attributeBytes} bytes, as no attribute is: shorten it`
 
 /** The message for a value that is not what it must be, and for one that is not there. */
-const expecting =
-  (expected: string, remedy: string) =>
-  ({ input }: { readonly input?: unknown }) => {
+const expecting = (expected: string, remedy: string) => ({
+  error: ({ input }: { readonly input?: unknown }) => {
     if (input === undefined) return `is missing: ${remedy}`
     if (input === null) return `is empty: ${remedy}`
     return `must be ${expected}: ${remedy}`
-  }
+  },
+})
 
 const text = (remedy: string) =>
   z.string({
     error: (issue) =>
       typeof issue.input === 'number' || typeof issue.input === 'boolean'
         ? `is a ${typeof issue.input}, not a text: put it in quotes`
-        : expecting('a text', remedy)(issue),
+        : expecting('a text', remedy).error(issue),
   })
 
 const attributeName = text('write the name of an attribute, as in client')
@@ -55,7 +55,7 @@ const conditions = z
     Object.entries(record).map(([attribute, anyOf]) => ({ attribute, anyOf })),
   )
 
-const capacity = z.number(expecting('a number', 'write how many tokens a full bucket holds, as in 60'))
+const capacity = z.number(expecting('a number', 'write how many tokens a full bucket holds, as in 60, without quotes'))
 
 const refill = z
   .string(expecting('tokens in a time', 'write how fast a bucket refills, as in 5/s'))

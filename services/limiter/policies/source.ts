@@ -27,12 +27,12 @@ export type Source = {
 export const parseSource = (file: PolicyFile): Source => {
   const failed = (problem: string): Source => ({ documents: [], problems: [fileProblem(file.name, problem)] })
   if (Buffer.byteLength(file.text) > MAX_FILE_BYTES) return failed(TOO_LARGE)
-  const lines = new LineCounter()
-  const parsed = parseYaml(file.text, lines)
+  const parsed = parseYaml(file.text)
   if (!parsed.ok) return failed(parsed.problem)
   const filled = parsed.documents.filter((document) => !isEmpty(document))
   if (filled.length === 0) return failed('is empty: write a domain, its subject and its policies')
-  const sources = filled.map((document) => readDocument(document, file.name, lines))
+  const placeAt = placesOf(file.text)
+  const sources = filled.map((document) => readDocument(document, file.name, placeAt))
   return {
     documents: sources.flatMap(({ documents }) => documents),
     problems: sources.flatMap(({ problems }) => problems),
@@ -46,10 +46,9 @@ type ParsedYaml =
   | { readonly ok: true; readonly documents: readonly Document.Parsed[] }
   | { readonly ok: false; readonly problem: string }
 
-const parseYaml = (text: string, lineCounter: LineCounter): ParsedYaml => {
+const parseYaml = (text: string): ParsedYaml => {
   try {
     const documents = parseAllDocuments<ParsedNode>(text, {
-      lineCounter,
       schema: 'core',
       merge: false,
       resolveKnownTags: false,
@@ -66,18 +65,27 @@ const parseYaml = (text: string, lineCounter: LineCounter): ParsedYaml => {
   }
 }
 
-const readDocument = (document: Document.Parsed, file: string, lines: LineCounter): Source => {
-  const placeAt = (offset: number): Place => {
-    const { line, col } = lines.linePos(offset)
-    return line === 0 ? { line: 1, column: 1 } : { line, column: col }
+type PlaceAt = (offset: number) => Place
+
+const placesOf = (text: string): PlaceAt => {
+  // The parser would count them too, but loses some over text that it cannot make sense of.
+  const lines = new LineCounter()
+  lines.addNewLine(0)
+  for (const { index } of text.matchAll(/\n/g)) lines.addNewLine(index + 1)
+  return (offset) => {
+    const { line, col } = lines.linePos(Math.min(offset, text.length))
+    return { line, column: col }
   }
+}
+
+const readDocument = (document: Document.Parsed, file: string, placeAt: PlaceAt): Source => {
   const problemAt = (offset: number, path: Path, problem: string): PolicyProblem => ({
     file,
     ...placeAt(offset),
     path: formatPath(path),
     problem,
   })
-  const broken = [...document.errors, ...document.warnings]
+  const broken = mistakesOf(document)
   if (broken.length > 0) {
     const problems = broken.map(({ code, message, pos }) => problemAt(pos[0], [], syntaxProblem(code, message)))
     return { documents: [], problems }
@@ -91,16 +99,27 @@ const readDocument = (document: Document.Parsed, file: string, lines: LineCounte
   }
 }
 
-const syntaxProblem = (code: ErrorCode, message: string) =>
-  `${message}: ${REMEDIES[code] ?? 'check the indentation, quotes and brackets here'}`
+const mistakesOf = ({ errors, warnings }: Document.Parsed) => {
+  // Where the parser ran out of stack it loses its place; what it says afterwards is noise.
+  const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION')
+  return exhausted === undefined ? [...errors, ...warnings] : [exhausted]
+}
 
-const REMEDIES: Readonly<Partial<Record<ErrorCode, string>>> = {
-  BAD_ALIAS: 'put a text that begins with * in quotes',
+const syntaxProblem = (code: ErrorCode, message: string) =>
+  IN_OUR_WORDS[code] ?? `${message}: ${REMEDIES[code] ?? 'check the indentation, quotes and brackets here'}`
+
+type ByCode = Readonly<Partial<Record<ErrorCode, string>>>
+
+const IN_OUR_WORDS: ByCode = {
+  BAD_ALIAS: 'is no name of an anchor: put a text that begins with * or & in quotes',
+  NON_STRING_KEY: 'the name of a field is not a text: write one',
+  RESOURCE_EXHAUSTION: 'is nested too deeply: nest less deeply',
+}
+
+const REMEDIES: ByCode = {
   BAD_DIRECTIVE: 'remove the directive',
   BAD_DQ_ESCAPE: 'double the backslash, or use single quotes',
   BAD_SCALAR_START: 'put the text in quotes',
-  NON_STRING_KEY: 'use a plain text as the name of a field',
-  RESOURCE_EXHAUSTION: 'nest less deeply',
   TAB_AS_INDENT: 'indent by spaces',
   TAG_RESOLVE_FAILED: 'remove the tag',
 }

@@ -21,7 +21,10 @@ const sets: PolicySets = new Map([[domain, { domain, subject: 'client', policies
 test('answers are counted by policy, verdict and basis, and never by client', async () => {
   const metrics = createMetrics()
   const store = () => ({ groups: 7, evictedGroups: 2, evictedBuckets: 1 })
-  const observer = publishLimiterMetrics(metrics, { policies: () => sets, store })
+  const observer = publishLimiterMetrics(metrics, {
+    policies: { current: () => sets, status: () => ({ generation: 3, lastReload: 'rejected' }) },
+    store,
+  })
   const shadows = [{ policy: policyName('rehearsed'), verdict: 'deny' }] as const
   observer.answered(domain, { decision: { verdict: 'allow', basis: 'no_policy' }, shadows: [] })
   for (let index = 0; index < 3; index += 1)
@@ -41,6 +44,8 @@ test('answers are counted by policy, verdict and basis, and never by client', as
       'weir_uncountable_checks_total{domain="api",policy="per-client"} 1',
       'weir_policy_capacity_tokens{domain="api",policy="per-client"} 60',
       'weir_policy_refill_tokens_per_second{domain="api",policy="per-client"} 2.5',
+      'weir_policy_generation 3',
+      'weir_policy_reload_rejected 1',
       'weir_memory_store_subjects 7',
       'weir_memory_store_evictions_total{kind="subject"} 2',
       'weir_memory_store_evictions_total{kind="bucket"} 1',

@@ -7,7 +7,10 @@ import type { PolicySets } from '../core/policy.ts'
 import { createTally } from './tally.ts'
 
 type Sources = {
-  readonly policies: () => PolicySets
+  readonly policies: {
+    readonly current: () => PolicySets
+    readonly status: () => { readonly generation: number; readonly lastReload: 'accepted' | 'rejected' }
+  }
   readonly store: () => MemoryStoreStats
 }
 
@@ -39,13 +42,26 @@ export const publishLimiterMetrics = (metrics: Metrics, { policies, store }: Sou
     name: 'weir_policy_capacity_tokens',
     help: 'Configured capacity, without overrides',
     labels: ['domain', 'policy'],
-    read: () => rules(policies()).map(({ labels, rule }) => ({ labels, value: rule.capacityTokens })),
+    read: () => rules(policies.current()).map(({ labels, rule }) => ({ labels, value: rule.capacityTokens })),
   })
   metrics.gauge({
     name: 'weir_policy_refill_tokens_per_second',
     help: 'Configured refill, without overrides',
     labels: ['domain', 'policy'],
-    read: () => rules(policies()).map(({ labels, rule }) => ({ labels, value: rule.refillTokens / rule.periodS })),
+    read: () =>
+      rules(policies.current()).map(({ labels, rule }) => ({ labels, value: rule.refillTokens / rule.periodS })),
+  })
+  metrics.gauge({
+    name: 'weir_policy_generation',
+    help: 'How many times this process accepted policies, the start included',
+    labels: [],
+    read: () => [{ labels: {}, value: policies.status().generation }],
+  })
+  metrics.gauge({
+    name: 'weir_policy_reload_rejected',
+    help: '1 while the policy files have a mistake and the last good policies are in force',
+    labels: [],
+    read: () => [{ labels: {}, value: policies.status().lastReload === 'rejected' ? 1 : 0 }],
   })
   metrics.gauge({
     name: 'weir_memory_store_subjects',

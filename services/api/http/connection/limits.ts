@@ -7,7 +7,7 @@ export const httpLimits = {
   /** From a connection's or a request's first byte to the end of its header. */
   headersTimeoutMs: 5_000,
   /** … to the end of its body. */
-  requestTimeoutMs: 15_000,
+  requestTimeoutMs: 10_000,
   /** How often the two are looked at. */
   timeoutCheckMs: 500,
   /** A connection on which nothing moves while a request is under way, such as a client that does not read its answer. */

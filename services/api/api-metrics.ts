@@ -1,0 +1,74 @@
+import type { ClientObserver } from '../limiter-client/client.ts'
+import type { AskFailure } from '../limiter-client/transport.ts'
+import type { Log } from '../platform/log.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import type { Answered } from './app.ts'
+
+const REQUEST_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
+const GATE_BUCKETS_S = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1]
+
+/** Declares what the API publishes of its requests; the function returned records one. */
+export const publishRequests = (metrics: Metrics) => {
+  const record = metrics.histogram({
+    name: 'weir_api_request_duration_seconds',
+    help: 'Time from the header of a request to the end of its answer, by route template',
+    labels: ['route', 'status'],
+    bucketsS: REQUEST_BUCKETS_S,
+  })
+  return ({ route, status, seconds }: Answered) => record({ route, status: String(status) }, seconds)
+}
+
+/** Declares what the API publishes of its gate, and logs its changes of state; the observer returned is what it counts with. */
+export const publishGate = (metrics: Metrics, log: Log): ClientObserver => {
+  const failures: Record<AskFailure, number> = { deadline_exceeded: 0, unavailable: 0, rejected: 0 }
+  let lateAnswers = 0
+  let isBreakerOpen = false
+  let lastDetail = ''
+  let lastRejection = ''
+
+  const record = metrics.histogram({
+    name: 'weir_api_gate_duration_seconds',
+    help: 'Time that the gate took, by who decided (the limiter, or this process as its fallback) and what',
+    labels: ['source', 'verdict', 'basis'],
+    bucketsS: GATE_BUCKETS_S,
+  })
+  metrics.counter({
+    name: 'weir_api_limiter_failures_total',
+    help: 'Questions that the limiter did not answer',
+    labels: ['failure'],
+    read: () => Object.entries(failures).map(([failure, value]) => ({ labels: { failure }, value })),
+  })
+  metrics.counter({
+    name: 'weir_api_limiter_late_answers_total',
+    help: 'Answers of the limiter that came after the deadline: charged there, decided here',
+    labels: [],
+    read: () => [{ labels: {}, value: lateAnswers }],
+  })
+  metrics.gauge({
+    name: 'weir_api_limiter_breaker_open',
+    help: '1 while the limiter is not asked, because it does not answer',
+    labels: [],
+    read: () => [{ labels: {}, value: isBreakerOpen ? 1 : 0 }],
+  })
+
+  return {
+    decided: ({ source, decision: { verdict, basis } }, elapsedUs) =>
+      record({ source, verdict, basis }, elapsedUs / 1_000_000),
+    failed: (failure, detail) => {
+      failures[failure] += 1
+      lastDetail = detail
+      // The question itself is at fault, so it is each time: say it once.
+      if (failure !== 'rejected' || detail === lastRejection) return
+      lastRejection = detail
+      log.error({ detail }, 'the limiter rejects what it is asked: requests are decided here')
+    },
+    answeredLate: () => {
+      lateAnswers += 1
+    },
+    breakerChanged: (state) => {
+      isBreakerOpen = state === 'open'
+      if (isBreakerOpen) log.warn({ detail: lastDetail }, 'the limiter does not answer: requests are decided here')
+      else log.info('the limiter answers again')
+    },
+  }
+}

@@ -1,0 +1,110 @@
+import { Ajv, type ErrorObject } from 'ajv'
+import type { FastifyInstance, FastifySchemaCompiler } from 'fastify'
+import { type ApiError, apiError } from './api-error.ts'
+import { firstFault } from './faults.ts'
+import { jsonLayout, type Layout } from './layout.ts'
+import { parseQueryString, type QueryString } from './query-string.ts'
+import { parseTimestamp } from './timestamp.ts'
+
+/**
+ * Bodies, query strings and headers of the routes below are held to their schemas as they were sent: nothing is coerced, dropped
+ * or filled in, and the text is judged, because a parsed value has lost the order of its fields and all but the last of
+ * several. Bodies are JSON of the given media types.
+ */
+export const readStrictly = (app: FastifyInstance, mediaTypes: readonly string[] = ['application/json']) => {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<Buffer>([...mediaTypes], { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
+  app.setValidatorCompiler(validatorCompiler)
+  app.addHook('preValidation', async (request) => {
+    const { url } = request
+    const mark = url.indexOf('?')
+    request.query = parseQueryString(mark === -1 ? '' : url.slice(mark + 1))
+  })
+}
+
+type Schema = Readonly<Record<string, unknown>>
+type Validated = { readonly value: unknown } | { readonly error: ApiError }
+
+const validatorCompiler: FastifySchemaCompiler<Schema> = ({ schema, httpPart }) => {
+  switch (httpPart) {
+    case 'body':
+      return bodyValidator(schema)
+    case 'querystring':
+      return queryValidator(schema)
+    case 'headers':
+      return headerValidator(schema)
+    default:
+      // An id of whatever form is one that may or may not be there.
+      return () => true
+  }
+}
+
+// The errors carry their schema, for its description, and no copies: they are bounded by the size of the body.
+const ajv = new Ajv({
+  allErrors: true,
+  verbose: true,
+  allowUnionTypes: true,
+  formats: { 'date-time': (text: string) => parseTimestamp(text) !== undefined },
+})
+
+const compile = (schema: Schema) => {
+  const validate = ajv.compile(schema)
+  return (value: unknown): readonly ErrorObject[] => (validate(value) ? [] : (validate.errors ?? []))
+}
+
+const verdict = (value: unknown, errors: readonly ErrorObject[], layout: Layout): Validated => {
+  const error = firstFault(errors, layout)
+  return error === undefined ? { value } : { error }
+}
+
+const bodyValidator = (schema: Schema) => {
+  const errorsOf = compile(schema)
+  return (bytes: unknown): Validated => {
+    if (!(bytes instanceof Uint8Array) || bytes.length === 0)
+      return { error: apiError(400, 'malformed_body', 'The request needs a body of JSON.') }
+    const parsed = parseJson(bytes)
+    if (parsed === undefined)
+      return { error: apiError(400, 'malformed_body', 'The body is not well-formed JSON in UTF-8.') }
+    return verdict(parsed.value, errorsOf(parsed.value), jsonLayout(parsed.text))
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+const parseJson = (bytes: Uint8Array) => {
+  try {
+    const text = utf8.decode(bytes)
+    const value: unknown = JSON.parse(text)
+    return { text, value }
+  } catch {
+    return undefined
+  }
+}
+
+const queryValidator = (schema: Schema) => {
+  const errorsOf = compile(schema)
+  const numeric = numericNames(schema)
+  return ({ value, layout }: QueryString): Validated => {
+    const typed = Object.fromEntries(
+      Object.entries(value).map(([name, part]) => [name, numeric.has(name) ? readNumber(part) : part]),
+    )
+    return verdict(typed, errorsOf(typed), layout)
+  }
+}
+
+const numericNames = ({ properties }: Schema): ReadonlySet<string> =>
+  new Set(
+    Object.entries(properties ?? {})
+      .filter(([, { type }]) => type === 'integer' || type === 'number')
+      .map(([name]) => name),
+  )
+
+/** Text that is no number stays text, and is then of the wrong type. */
+const readNumber = (text: string) => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
+
+const headerValidator = (schema: Schema) => {
+  const errorsOf = compile(schema)
+  return (headers: unknown): Validated => verdict(headers, errorsOf(headers), anywhere)
+}
+
+const anywhere: Layout = { root: { start: 0, end: 0, members: new Map() }, repeated: [] }

@@ -1,0 +1,31 @@
+import type { FastifyPluginAsync } from 'fastify'
+import { DatabaseUnavailable } from '../database/database.ts'
+import { apiError, withHeaders } from '../http/api-error.ts'
+import type { CursorSigner } from '../http/cursor.ts'
+import { readStrictly } from '../http/strict-input.ts'
+import { changeRoutes } from './change-routes.ts'
+import { createRoutes } from './create-routes.ts'
+import { itemSchema, orderSchema } from './order-schema.ts'
+import { readRoutes } from './read-routes.ts'
+import type { OrderRepository } from './repository.ts'
+
+export type OrderPorts = { readonly orders: OrderRepository; readonly cursors: CursorSigner }
+
+/** `/v1/orders` and everything below. */
+export const ordersRoutes =
+  (ports: OrderPorts): FastifyPluginAsync =>
+  async (app) => {
+    app.addSchema(itemSchema)
+    app.addSchema(orderSchema)
+    readStrictly(app)
+    app.setErrorHandler((error) => {
+      throw error instanceof DatabaseUnavailable ? unavailable(error) : error
+    })
+    await app.register(readRoutes(ports))
+    await app.register(createRoutes(ports))
+    await app.register(changeRoutes(ports))
+  }
+
+const RETRY_AFTER_S = 2
+
+const unavailable = (cause: DatabaseUnavailable) => Object.assign(withHeaders(apiError(503, 'database_unavailable', 'The orders cannot be reached now. Try again later.'), { 'retry-after': String(RETRY_AFTER_S) }), {cause})

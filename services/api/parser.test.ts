@@ -1,0 +1,268 @@
+// What Node's HTTP parser refuses, or answers by itself, over real connections.
+import { describe, expect, test } from 'vitest'
+import { allowed, denied, exchange, openApp, reader, writer } from './app.fixture.ts'
+import { httpLimits } from './http/connection/limits.ts'
+
+const get = (target: string, ...lines: readonly string[]) =>
+  `${[`GET ${target} HTTP/1.1`, 'Host: test', ...lines].join('\r\n')}\r\n\r\n`
+const post = (...lines: readonly string[]) =>
+  ['POST /v1/notes HTTP/1.1', 'Host: test', `Authorization: Bearer ${writer.key}`, ...lines].join('\r\n')
+
+type Case = {
+  readonly claim: string
+  readonly bytes: string
+  readonly status: number
+  readonly code: string
+  /** Whether the connection can be used for another request. */
+  readonly closes: boolean
+  readonly client?: string
+}
+
+const cases: readonly Case[] = [
+  // What has no request that could be read: charged to the address all the same, and the connection closes.
+  ...[
+    ['bytes that are no HTTP', '\x00\x01\x02\x03\r\n\r\n'],
+    ['a TLS greeting', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+    ['a method that there is not', 'FOO /v1/notes HTTP/1.1\r\nHost: test\r\n\r\n'],
+    ['a method in small letters', 'get /v1/notes HTTP/1.1\r\nHost: test\r\n\r\n'],
+    ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['another version', 'GET /v1/notes HTTP/3.0\r\nHost: test\r\n\r\n'],
+    ['a space in the URL', get('/v1/notes?a b')],
+    ['a control character in the URL', get('/v1/notes\x01')],
+    ['a byte outside ASCII in the URL', get('/v1/n\xf6tes')],
+    ['a URL that does not begin with a slash', get('v1/notes')],
+    ['a header without a colon', get('/v1/notes', 'nonsense')],
+    ['a NUL in a header', get('/v1/notes', 'X-Note: a\x00b')],
+    ['a folded header', get('/v1/notes', 'X-Note: a\r\n b')],
+    ['lines that end in LF only', 'GET /v1/notes HTTP/1.1\nHost: test\n\n'],
+    ['a Content-Length that is no number', `${post('Content-Length: abc')}\r\n\r\n`],
+    ['a Content-Length with a sign', `${post('Content-Length: +2')}\r\n\r\n{}`],
+    ['a Content-Length beyond counting', `${post('Content-Length: 99999999999999999999999')}\r\n\r\n{}`],
+    ['two Content-Lengths', `${post('Content-Length: 2', 'Content-Length: 3')}\r\n\r\n{} `],
+    [
+      'Content-Length and Transfer-Encoding',
+      `${post('Content-Length: 2', 'Transfer-Encoding: chunked')}\r\n\r\n0\r\n\r\n`,
+    ],
+    ['chunked twice', `${post('Transfer-Encoding: chunked, chunked')}\r\n\r\n0\r\n\r\n`],
+  ].map(([claim = '', bytes = '']) => ({ claim, bytes, status: 400, code: 'malformed_request', closes: true })),
+  {
+    claim: '20 KB of headers',
+    bytes: get('/v1/notes', `X-Note: ${'a'.repeat(20_000)}`),
+    status: 431,
+    code: 'headers_too_large',
+    closes: true,
+  },
+  {
+    claim: 'a thousand small headers',
+    bytes: get('/v1/notes', ...Array.from({ length: 2_000 }, (_, index) => `X-${index}: aaaa`)),
+    status: 431,
+    code: 'headers_too_large',
+    closes: true,
+  },
+  {
+    claim: 'a URL of 20 KB',
+    bytes: get(`/v1/notes/${'a'.repeat(20_000)}`),
+    status: 414,
+    code: 'url_too_long',
+    closes: true,
+  },
+
+  // What was read, but would not reach the app's own hooks.
+  {
+    claim: 'a URL of 9 KB',
+    bytes: get(`/v1/notes/${'a'.repeat(9_000)}`),
+    status: 414,
+    code: 'url_too_long',
+    closes: false,
+  },
+  ...['/v1/notes/%zz', '/v1/notes/%', '/v1/notes/%E4%B8', '/v1/notes/%ff', '/%zz', '/v1/notes?limit=%zz'].map(
+    (target) => ({
+      claim: `bad percent-encoding: ${target}`,
+      bytes: get(target),
+      status: 400,
+      code: 'malformed_url',
+      closes: false,
+    }),
+  ),
+  {
+    claim: 'no Host',
+    bytes: 'GET /v1/notes HTTP/1.1\r\n\r\n',
+    status: 400,
+    code: 'host_required',
+    closes: false,
+  },
+  {
+    claim: 'two Hosts',
+    bytes: get('/v1/notes', 'Host: other'),
+    status: 400,
+    code: 'host_required',
+    closes: false,
+  },
+  {
+    claim: 'an expectation that cannot be met',
+    bytes: get('/v1/notes', 'Expect: 200-ok'),
+    status: 417,
+    code: 'expectation_failed',
+    closes: false,
+  },
+  {
+    claim: 'CONNECT',
+    bytes: 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n',
+    status: 405,
+    code: 'method_not_allowed',
+    closes: true,
+  },
+  {
+    claim: 'OPTIONS *',
+    bytes: 'OPTIONS * HTTP/1.1\r\nHost: test\r\n\r\n',
+    status: 404,
+    code: 'path_not_found',
+    closes: false,
+  },
+  {
+    claim: 'an absolute URL without a path',
+    bytes: get('http://test'),
+    status: 404,
+    code: 'path_not_found',
+    closes: false,
+  },
+
+  // What goes wrong after the header: the request is under way and charged to its key.
+  ...[
+    [
+      'a chunk size that is no number',
+      `${post('Content-Type: application/json', 'Transfer-Encoding: chunked')}\r\n\r\nzz\r\n`,
+    ],
+    [
+      'a Transfer-Encoding that is not chunked',
+      `${post('Content-Type: application/json', 'Transfer-Encoding: gzip')}\r\n\r\nabc`,
+    ],
+    [
+      'a chunk longer than it says',
+      `${post('Content-Type: application/json', 'Transfer-Encoding: chunked')}\r\n\r\n1\r\nabc\r\n`,
+    ],
+  ].map(([claim = '', bytes = '']) => ({
+    claim,
+    bytes,
+    status: 400,
+    code: 'malformed_request',
+    closes: true,
+    client: 'user:acme',
+  })),
+]
+
+describe('what the parser refuses has the shape of every error and is charged', () => {
+  test.each(cases)('$claim: $status $code', async ({ bytes, status, code, closes, client = 'ip:127.0.0.1' }) => {
+    await using api = await openApp()
+    const { responses, isClosed } = await exchange(api.url, [bytes], closes ? undefined : 1)
+    expect(responses).toHaveLength(1)
+    const [response] = responses
+    expect(response?.status).toBe(status)
+    expect(JSON.parse(response?.body ?? '')).toEqual({ error: { code, message: expect.any(String) } })
+    expect(response?.headers.get('content-type')).toBe('application/json')
+    expect(response?.headers.get('ratelimit-limit')).toBe('60')
+    expect(response?.headers.get('ratelimit-remaining')).toBe('59')
+    expect(response?.headers.get('connection')).toBe(closes ? 'close' : 'keep-alive')
+    expect(isClosed).toBe(closes)
+    expect(api.checks).toHaveLength(1)
+    expect(api.checks[0]?.['client']).toBe(client)
+  })
+
+  test.each(cases)('$claim: 429 when its allowance is used up', async ({ bytes }) => {
+    await using api = await openApp({ decide: () => denied })
+    const { responses } = await exchange(api.url, [bytes], 1)
+    expect(responses[0]?.status).toBe(429)
+    expect(JSON.parse(responses[0]?.body ?? '')).toEqual({ error: expect.stringContaining('7 seconds') })
+    expect(responses[0]?.headers.get('retry-after')).toBe('7')
+  })
+
+  test('what no route was found for is charged as unmatched', async () => {
+    await using api = await openApp()
+    for (const bytes of [get('/v1/notes/%zz'), 'FOO / HTTP/1.1\r\n\r\n', get('/v1/notes', 'Host: other')])
+      await exchange(api.url, [bytes], 1)
+    expect(api.checks.map(({ route }) => route)).toEqual(['unmatched', 'unmatched', 'unmatched'])
+  })
+
+  test('a malformed request after good ones is answered in its turn', async () => {
+    let release = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await using api = await openApp({
+      decide: async ({ attributes }) => {
+        if (attributes.get('route') === 'GET /v1/notes') await held
+        return allowed
+      },
+    })
+    const answered = exchange(api.url, [get('/v1/notes'), get('/v1/notes/1'), 'GARBAGE\r\n\r\n'])
+    setTimeout(release, 50)
+    const { responses, isClosed } = await answered
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 400])
+    expect(isClosed).toBe(true)
+  })
+
+  test('a malformed body behind a refusal is not answered twice', async () => {
+    await using api = await openApp()
+    const head = `POST /v1/notes HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n`
+    const { responses, isClosed } = await exchange(api.url, [head, '1\r\na\r\n', 'zz\r\n'])
+    expect(responses.map(({ status }) => status)).toEqual([401])
+    expect(isClosed).toBe(true)
+  })
+
+  test('an answer reaches a client that is still sending', async () => {
+    await using api = await openApp()
+    const { responses } = await exchange(api.url, [get('/v1/notes', `X-Note: ${'a'.repeat(2_000_000)}`)])
+    expect(responses.map(({ status }) => status)).toEqual([431])
+  })
+})
+
+describe.concurrent('time', () => {
+  test('a header that does not come to its end is answered 408 and charged', { timeout: 30_000 }, async ({
+    expect,
+  }) => {
+    await using api = await openApp()
+    const startMs = performance.now()
+    const { responses } = await exchange(api.url, ['GET /v1/notes HTTP/1.1\r\nX-Slow'])
+    expect(responses.map(({ status }) => status)).toEqual([408])
+    expect(api.checks).toHaveLength(1)
+    expect(performance.now() - startMs).toBeLessThan(httpLimits.headersTimeoutMs + 3_000)
+  })
+
+  test('a connection that says nothing is closed, uncharged', { timeout: 30_000 }, async ({ expect }) => {
+    await using api = await openApp()
+    const { responses } = await exchange(api.url, [])
+    expect(responses).toEqual([])
+    expect(api.checks).toEqual([])
+  })
+
+  test('a body that does not come to its end is answered 408', { timeout: 30_000 }, async ({ expect }) => {
+    await using api = await openApp()
+    const { responses } = await exchange(api.url, [
+      `${post('Content-Type: application/json', 'Content-Length: 9')}\r\n\r\n{`,
+    ])
+    expect(responses.map(({ status }) => status)).toEqual([408])
+    expect(JSON.parse(responses[0]?.body ?? '').error.code).toBe('request_timeout')
+  })
+})
+
+describe('Expect: 100-continue', () => {
+  const head = (key: string) =>
+    `POST /v1/notes HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n`
+
+  test('a caller that may come in is asked for its body', async () => {
+    await using api = await openApp()
+    const { responses } = await exchange(api.url, [head(writer.key), '{}'], 1)
+    expect(responses.map(({ status }) => status)).toEqual([100, 200])
+    expect(responses[1]?.headers.get('connection')).toBe('keep-alive')
+  })
+
+  test.each([
+    ['refused by the gate', denied, writer.key, 429],
+    ['not permitted', undefined, reader.key, 403],
+  ])('one that is %s is not, and its connection closes', async (_claim, decision, key, status) => {
+    await using api = await openApp(decision === undefined ? {} : { decide: () => decision })
+    const { responses, isClosed } = await exchange(api.url, [head(key)])
+    expect(responses.map((response) => response.status)).toEqual([status])
+    expect(isClosed).toBe(true)
+  })
+})

@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, vi } from 'vitest'
+
+export const apiProgram = fileURLToPath(new URL('main.ts', import.meta.url))
+export const limiterProgram = fileURLToPath(new URL('../limiter/main.ts', import.meta.url))
+
+export type Program = AsyncDisposable & {
+  readonly child: ChildProcess
+  readonly stdout: () => string
+  readonly stderr: () => string
+  /** The exit code. */
+  readonly exited: Promise<number | null>
+}
+
+export const startProgram = (program: string, environment: Readonly<Record<string, string>>): Program => {
+  const child = spawn(process.execPath, [program], {
+    env: { PATH: process.env['PATH'] ?? '', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    stderr += text
+  })
+  const exited = once(child, 'close').then(() => child.exitCode)
+  return {
+    child,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    exited,
+    [Symbol.asyncDispose]: async () => {
+      child.kill('SIGKILL')
+      await exited
+    },
+  }
+}
+
+/** The line in which a service says where it serves. */
+const servingLine = async (program: Program): Promise<Record<string, unknown>> => {
+  const line = await vi.waitFor(
+    () =>
+      program
+        .stdout()
+        .split('\n')
+        .find((text) => text.includes('"serving"')) ??
+      expect.fail(`not serving: ${program.stderr()}${program.stdout()}`),
+    { timeout: 15_000 },
+  )
+  return JSON.parse(line)
+}
+
+/** An API on ports of the system's choice. */
+export const startApi = async (environment: Readonly<Record<string, string>>) => {
+  const program = startProgram(apiProgram, {
+    API_ADDRESS: '127.0.0.1:0',
+    API_ADMIN_ADDRESS: '127.0.0.1:0',
+    ...environment,
+  })
+  const { address, admin } = await servingLine(program)
+  return { ...program, url: `http://${address}`, adminUrl: `http://${admin}` }
+}
+
+export const startLimiter = async (port: number, policies: string) => {
+  const program = startProgram(limiterProgram, {
+    LIMITER_ADDRESS: `127.0.0.1:${port}`,
+    LIMITER_ADMIN_ADDRESS: '127.0.0.1:0',
+    LIMITER_STORE: 'memory:',
+    LIMITER_POLICIES: policies,
+  })
+  await servingLine(program)
+  return program
+}
+
+export const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  return typeof address === 'object' && address !== null ? address.port : expect.fail('no port')
+}
+
+export const openFolder = async () => {
+  const path = await mkdtemp(join(tmpdir(), 'weir-api-'))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) }
+}

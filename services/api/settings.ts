@@ -1,0 +1,96 @@
+import { parseRefill } from '../bucket/refill.ts'
+import { makeRule, ruleLimits } from '../bucket/rule.ts'
+import type { FallbackPlan } from '../limiter-client/fallback.ts'
+import { tcpAddress } from '../platform/address.ts'
+import { logLevel } from '../platform/log.ts'
+import {
+  commaSeparated,
+  notYet,
+  oneOf,
+  optional,
+  path,
+  type Reader,
+  readSettings,
+  type Settings,
+  wholeNumber,
+  withDefault,
+} from '../platform/settings.ts'
+import { type Cidr, parseCidr } from './identify/ip-address.ts'
+
+const limiterTarget: Reader<string> = {
+  read: (text) =>
+    /^(?:dns:\/\/\/[^\s/]+:\d{1,5}|unix:\/\S+)$/.test(text) || tcpAddress.read(text).ok
+      ? { ok: true, value: text }
+      : { ok: false, expected: 'host:port, dns:///name:port or unix:/path' },
+}
+
+const cidr: Reader<Cidr> = {
+  read: (text) => {
+    const value = parseCidr(text)
+    return value === undefined
+      ? {
+          ok: false,
+          expected: 'a block of addresses such as 10.0.0.0/8 (a block of all addresses would believe everybody)',
+        }
+      : { ok: true, value }
+  },
+}
+
+type Refill = { readonly refillTokens: number; readonly periodS: number }
+
+const refill: Reader<Refill> = {
+  read: (text) => {
+    const parsed = parseRefill(text)
+    return parsed.ok ? { ok: true, value: parsed } : { ok: false, expected: parsed.problem.replace(/^must be /, '') }
+  },
+}
+
+/** Judged by whoever opens it, whose message does not repeat the password in it. */
+const databaseUrl: Reader<string> = { read: (text) => ({ ok: true, value: text }) }
+
+const table = {
+  API_ADDRESS: withDefault(tcpAddress, { kind: 'tcp', host: '127.0.0.1', port: 8080 }),
+  API_ADMIN_ADDRESS: withDefault(tcpAddress, { kind: 'tcp', host: '127.0.0.1', port: 9092 }),
+  API_LIMITER: withDefault(limiterTarget, '127.0.0.1:50051'),
+  API_LIMITER_DEADLINE_MS: withDefault(wholeNumber(1, 10_000), 50),
+  API_LIMITER_FALLBACK: withDefault(oneOf('local', 'allow', 'deny'), 'local'),
+  API_LIMITER_FALLBACK_CAPACITY: withDefault(wholeNumber(1, ruleLimits.capacityTokens), 50),
+  API_LIMITER_FALLBACK_REFILL: withDefault(refill, { refillTokens: 10, periodS: 1 }),
+  API_LIMITER_TLS_CA: notYet,
+  API_LIMITER_TLS_CERT: notYet,
+  API_LIMITER_TLS_KEY: notYet,
+  API_TRUSTED_PROXIES: withDefault(commaSeparated(cidr), []),
+  API_CURSOR_SECRET_FILE: optional(path),
+  API_KEYS: optional(path),
+  DATABASE_URL: withDefault(databaseUrl, 'pglite:memory'),
+  LOG_LEVEL: logLevel,
+} as const
+
+export type ApiSettings = Settings<typeof table> & { readonly fallback: FallbackPlan }
+
+export type ReadApiSettings =
+  | { readonly ok: true; readonly settings: ApiSettings }
+  | { readonly ok: false; readonly faults: readonly string[] }
+
+export const readApiSettings = (environment: Readonly<Record<string, string | undefined>>): ReadApiSettings => {
+  const read = readSettings(environment, table)
+  if (!read.ok) return read
+  const plan = fallbackPlan(read.settings)
+  return plan.ok ? { ok: true, settings: { ...read.settings, fallback: plan.fallback } } : plan
+}
+
+type MadePlan =
+  | { readonly ok: true; readonly fallback: FallbackPlan }
+  | { readonly ok: false; readonly faults: readonly string[] }
+
+const fallbackPlan = (settings: Settings<typeof table>): MadePlan => {
+  const kind = settings.API_LIMITER_FALLBACK
+  const { refillTokens, periodS } = settings.API_LIMITER_FALLBACK_REFILL
+  const made = makeRule(settings.API_LIMITER_FALLBACK_CAPACITY, refillTokens, periodS)
+  if (!made.ok)
+    return {
+      ok: false,
+      faults: made.problems.map(({ field, problem }) => `API_LIMITER_FALLBACK_${field.toUpperCase()} ${problem}`),
+    }
+  return { ok: true, fallback: kind === 'local' ? { kind, rule: made.rule } : { kind } }
+}

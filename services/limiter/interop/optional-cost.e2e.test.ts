@@ -1,0 +1,109 @@
+import { status } from '@grpc/grpc-js'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { buildGoClient, buildPythonClient, type GoClient, type ShouldAllow } from './clients.fixture.ts'
+import { startLimiter } from './limiter-process.fixture.ts'
+
+const BUILD_TIMEOUT_MS = 600_000
+
+const policies = `
+domain: api
+subject: client
+policies:
+  - { name: per-client, by: [client], capacity: 10, refill: 1/h }
+`
+
+const ask = (cost?: number) => ({ domain: 'api', attributes: { client: 'a' }, ...(cost !== undefined && { cost }) })
+
+describe.each([
+  { language: 'Python', build: buildPythonClient },
+  { language: 'Go', build: async () => (await buildGoClient()).shouldAllow },
+])('asked from $language', ({ build }) => {
+  let shouldAllow: ShouldAllow
+  beforeAll(async () => {
+    shouldAllow = await build()
+  }, BUILD_TIMEOUT_MS)
+
+  test('an absent cost charges 1, an explicit 0 charges nothing, 3 charges 3', async () => {
+    await using limiter = await startLimiter(policies)
+    const answers = await shouldAllow(limiter.address, [ask(), ask(0), ask(3), ask(0), ask()])
+    const allowed = (remaining: string) => ({
+      code: status.OK,
+      response: { verdict: 'ALLOW', basis: 'BUCKET', policy: 'per-client', quota: { limit: '10', remaining } },
+    })
+    expect(answers).toMatchObject(['9', '9', '6', '6', '5'].map(allowed))
+  })
+
+  test('a refusal is an answer: status OK, the verdict DENY, the quota and the wait beside it', async () => {
+    await using limiter = await startLimiter(policies)
+    const [, refused] = await shouldAllow(limiter.address, [ask(4), ask(7)])
+    expect(refused).toMatchObject({
+      code: status.OK,
+      response: {
+        verdict: 'DENY',
+        basis: 'BUCKET',
+        policy: 'per-client',
+        quota: { limit: '10', remaining: '6', refillTokens: '1', refillPeriodMs: '3600000' },
+      },
+    })
+    const waitMs = Number(refused?.response?.retryAfterMs)
+    expect(waitMs).toBeGreaterThan(3_590_000)
+    expect(waitMs).toBeLessThanOrEqual(3_600_000)
+  })
+
+  test('the status says what is wrong with a question: the field at fault, or the domains that are known', async () => {
+    await using limiter = await startLimiter(policies)
+    const { domain, attributes } = ask()
+    expect(
+      await shouldAllow(limiter.address, [
+        { attributes },
+        { domain, attributes: { plan: 'free' } },
+        { domain: 'shop', attributes },
+      ]),
+    ).toEqual([
+      { code: status.INVALID_ARGUMENT, details: expect.stringMatching(/^domain /) },
+      { code: status.INVALID_ARGUMENT, details: expect.stringMatching(/^attributes\.client /) },
+      { code: status.NOT_FOUND, details: expect.stringMatching(/"shop".*known: api$/) },
+    ])
+  })
+})
+
+describe("what Go's tools use", () => {
+  let go: GoClient
+  beforeAll(async () => {
+    go = await buildGoClient()
+  }, BUILD_TIMEOUT_MS)
+
+  test('grpc.health.v1 answers for the whole and for each component', async () => {
+    await using limiter = await startLimiter(policies)
+    expect(await go.health(limiter.address, ['', 'weir.v1.RateLimit', 'weir.v1.Unknown'])).toMatchObject([
+      { code: status.OK, response: { status: 'SERVING' } },
+      { code: status.OK, response: { status: 'SERVING' } },
+      { code: status.NOT_FOUND },
+    ])
+  })
+
+  test('grpc.reflection.v1 describes the interface as its file does', async () => {
+    await using limiter = await startLimiter(policies)
+    expect(await go.services(limiter.address)).toEqual(
+      expect.arrayContaining(['weir.v1.RateLimit', 'grpc.health.v1.Health']),
+    )
+    const [request, response] = await go.describe(limiter.address, [
+      'weir.v1.ShouldAllowRequest',
+      'weir.v1.ShouldAllowResponse',
+    ])
+    expect(request).toEqual(
+      expect.arrayContaining([
+        { name: 'domain', number: 1, kind: 'string', isMap: false, optional: false },
+        { name: 'attributes', number: 2, kind: 'message', isMap: true, optional: false },
+        { name: 'cost', number: 3, kind: 'uint32', isMap: false, optional: true },
+      ]),
+    )
+    expect(response).toContainEqual({
+      name: 'retry_after_ms',
+      number: 5,
+      kind: 'uint64',
+      isMap: false,
+      optional: true,
+    })
+  })
+})

@@ -1,0 +1,175 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { status } from '@grpc/grpc-js'
+import { expect, test } from 'vitest'
+import { freePort, startService, until } from '../platform/service.fixture.ts'
+import { openClient } from './rpc/server.fixture.ts'
+
+const program = fileURLToPath(new URL('main.ts', import.meta.url))
+
+const policies = (capacity: number | string, refill = '1/min') =>
+  `domain: api\nsubject: client\npolicies:\n  - { name: per-client, capacity: ${capacity}, refill: ${refill} }\n`
+
+/** The limiter as a process, with a policy file to edit. */
+const openLimiter = async (text: string, more: Readonly<Record<string, string>> = {}) => {
+  const folder = await mkdtemp(join(tmpdir(), 'weir-limiter-'))
+  const file = join(folder, 'policies.yaml')
+  await writeFile(file, text)
+  const [port, adminPort] = [await freePort(), await freePort()]
+  const started = await startService(program, {
+    LIMITER_ADDRESS: `127.0.0.1:${port}`,
+    LIMITER_ADMIN_ADDRESS: `127.0.0.1:${adminPort}`,
+    LIMITER_STORE: 'memory:',
+    LIMITER_POLICIES: file,
+    ...more,
+  })
+  if (!started.ok) throw new Error(started.output)
+  const client = openClient(`127.0.0.1:${port}`)
+  return {
+    ...started.service,
+    client,
+    port,
+    adminPort,
+    edit: (next: string) => writeFile(file, next),
+    admin: async (path: string) => fetch(`http://127.0.0.1:${adminPort}${path}`),
+    [Symbol.asyncDispose]: async () => {
+      client[Symbol.dispose]()
+      await started.service[Symbol.asyncDispose]()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const ask = (client: string, cost = 1) => ({ domain: 'api', attributes: { client }, cost })
+
+test('an edited policy file is in force without a restart; a wrong one leaves the last good one in force and says why', async () => {
+  await using limiter = await openLimiter(policies(5))
+  const limitOf = async () => {
+    const reply = await limiter.client.shouldAllow(ask('a', 0))
+    return reply.ok && reply.response.quota?.limit
+  }
+  expect(await limitOf()).toBe(5)
+  await limiter.edit(policies(7))
+  await until(async () => (await limitOf()) === 7)
+  await limiter.edit(policies('lots'))
+  await until(() => limiter.output().includes('policies rejected'))
+  expect(limiter.output()).toMatch(/policies\.yaml:4:\d+ policies\[0\]\.capacity/)
+  expect(await limitOf()).toBe(7)
+  expect(await (await limiter.admin('/policies')).json()).toMatchObject({
+    generation: 2,
+    lastReload: 'rejected',
+    domains: [{ domain: 'api' }],
+  })
+  await limiter.edit(policies(9))
+  await until(async () => (await limitOf()) === 9)
+  expect(await (await limiter.admin('/metrics')).text()).toContain('weir_policy_generation 3\n')
+})
+
+test('the admin port answers probes and metrics', async () => {
+  await using limiter = await openLimiter(policies(5))
+  await limiter.client.shouldAllow(ask('a'))
+  expect((await limiter.admin('/livez')).status).toBe(200)
+  expect((await limiter.admin('/readyz')).status).toBe(200)
+  const metrics = await (await limiter.admin('/metrics')).text()
+  expect(metrics).toContain('weir_decisions_total{domain="api",policy="per-client",verdict="allow",basis="bucket"} 1\n')
+})
+
+test.each(['SIGTERM', 'SIGINT'] as const)(
+  '%s under load drains: no call fails that was taken, the exit code is 0 within 5 s',
+  async (signal) => {
+    await using limiter = await openLimiter(policies(4_000_000, '1000000/s'))
+    let stopping = false
+    const codes = new Set<number>()
+    const caller = async (name: string) => {
+      for (;;) {
+        const reply = await limiter.client.shouldAllow(ask(name))
+        if (reply.ok) continue
+        codes.add(reply.error.code)
+        if (stopping) return
+      }
+    }
+    const callers = Array.from({ length: 50 }, (_, index) => caller(`c${index}`))
+    await limiter.client.shouldAllow(ask('warm'))
+    stopping = true
+    const { code, elapsedMs } = await limiter.stop(signal)
+    expect(code).toBe(0)
+    expect(elapsedMs).toBeLessThan(5_000)
+    await Promise.all(callers)
+    // Refused as not taken: a caller may ask elsewhere without being charged twice.
+    expect([...codes]).toEqual([status.UNAVAILABLE])
+    expect(limiter.output()).not.toContain('"level":50')
+  },
+)
+
+test('every wrong setting is told in one message, and the exit code is 1', async () => {
+  const ended = await startService(program, { LIMITER_ADDRESS: 'nowhere', LIMITER_STORE: 'mysql:', LOG_LEVEL: 'loud' })
+  expect(ended).toMatchObject({ ok: false, code: 1 })
+  if (ended.ok) return
+  for (const name of ['LIMITER_ADDRESS', 'LIMITER_STORE', 'LIMITER_POLICIES', 'LOG_LEVEL'])
+    expect(ended.output).toContain(`- ${name} is`)
+  expect(ended.output).not.toMatch(/\n\s+at /)
+})
+
+test('a port in use is one clear message, and the exit code is 1', async () => {
+  await using limiter = await openLimiter(policies(5))
+  const settings = {
+    LIMITER_STORE: 'memory:',
+    LIMITER_POLICIES: join(import.meta.dirname, '../../deploy/policies.yaml'),
+  }
+  const adminPort = `${await freePort()}`
+  const onGrpc = await startService(program, {
+    ...settings,
+    LIMITER_ADDRESS: `127.0.0.1:${limiter.port}`,
+    LIMITER_ADMIN_ADDRESS: `127.0.0.1:${adminPort}`,
+  })
+  expect(onGrpc).toMatchObject({
+    ok: false,
+    code: 1,
+    output: expect.stringMatching(/LIMITER_ADDRESS: cannot listen on 127\.0\.0\.1:\d+: another process uses it/),
+  })
+  const onAdmin = await startService(program, { ...settings, LIMITER_ADMIN_ADDRESS: `127.0.0.1:${limiter.adminPort}` })
+  expect(onAdmin).toMatchObject({
+    ok: false,
+    code: 1,
+    output: expect.stringMatching(/LIMITER_ADMIN_ADDRESS: cannot listen on/),
+  })
+})
+
+test('a bad policy file is one message with every address, and the exit code is 1', async () => {
+  await expect(openLimiter(policies('lots', 'often'))).rejects.toThrow(
+    /policies\.yaml:4:\d+ policies\[0\]\.capacity[^\n]*\n[^\n]*policies\[0\]\.refill/,
+  )
+})
+
+test('peek and reset work from the command line, with the token', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'weir-token-'))
+  const tokenFile = join(folder, 'token')
+  await writeFile(tokenFile, 'open sesame\n')
+  await using limiter = await openLimiter(policies(5), { LIMITER_ADMIN_TOKEN_FILE: tokenFile })
+  const command = async (...options: readonly string[]) => {
+    const { spawnSync } = await import('node:child_process')
+    const env = { ...process.env, LIMITER_ADDRESS: `127.0.0.1:${limiter.port}`, LIMITER_ADMIN_TOKEN_FILE: tokenFile }
+    const done = spawnSync(process.execPath, [join(import.meta.dirname, 'admin.ts'), ...options], {
+      env,
+      encoding: 'utf8',
+    })
+    return { code: done.status, text: done.stdout + done.stderr }
+  }
+  await limiter.client.shouldAllow(ask('a', 5))
+  expect(await command('peek', 'api', 'client=a')).toEqual({
+    code: 0,
+    text: expect.stringContaining('per-client: 0 of 5 left'),
+  })
+  expect(await command('reset', 'api', 'client=a')).toEqual({ code: 0, text: 'full now: per-client\n' })
+  expect(await command('peek', 'api', 'client=a')).toEqual({
+    code: 0,
+    text: 'per-client: 5 of 5 left, full in 0 s, refilled by 1 per 60 s\n',
+  })
+  expect(await command('peek', 'shop', 'client=a')).toEqual({ code: 1, text: expect.stringContaining('known: api') })
+  expect(await command('peek')).toEqual({ code: 1, text: expect.stringContaining('usage: npm run peek') })
+  expect(limiter.output()).toContain('"method":"Reset"')
+  expect(limiter.output()).not.toContain('sesame')
+  await rm(folder, { recursive: true, force: true })
+})

@@ -1,0 +1,81 @@
+import { type Bucket, refill } from '../../bucket/bucket.ts'
+import type { AskedBucket } from '../core/store.ts'
+
+/** Credit is forgotten, and a token with it, when it is older or when there is more of it. */
+const LIFETIME_US = 2_000_000
+const MAX_BUCKETS = 10_000
+
+const NANO = 1_000_000_000
+
+/** One payment that bought nothing. It ends this credit or the next take of the same cost spends it; it is never renewed. */
+export type Credit = { readonly costTokens: number; readonly expiresAtUs: number }
+
+export type Credits = {
+  /** The bucket was charged the cost, and stood as given after it, for a request that was refused elsewhere. */
+  readonly keep: (asked: AskedBucket, costTokens: number, after: Bucket) => void
+  /** Takes a credit of exactly the cost out, if there is one. */
+  readonly take: (asked: AskedBucket, costTokens: number) => Credit | undefined
+  /** Puts back what a take did not need after all. */
+  readonly putBack: (asked: AskedBucket, credit: Credit) => void
+  readonly forget: (asked: AskedBucket) => void
+}
+
+type Account = { readonly credits: Credit[]; readonly after: Bucket; readonly keptAtUs: number }
+
+/**
+ * What this limiter has paid in advance, bucket by bucket. All credit of a bucket together is never worth more than what the bucket still
+ * misses: once it has refilled, the payment has been made good by time.
+ */
+export const createCredits = (monotonicUs: () => number): Credits => {
+  // In the order of the last payment.
+  const accounts = new Map<string, Account>()
+  const nameOf = ({ group, key }: AskedBucket) => `${group} ${key}`
+
+  const open = (asked: AskedBucket) => {
+    const account = accounts.get(nameOf(asked))
+    const now = monotonicUs()
+    const credits = account?.credits.filter(({ expiresAtUs }) => expiresAtUs > now) ?? []
+    if (account === undefined || credits.length === 0) {
+      accounts.delete(nameOf(asked))
+      return undefined
+    }
+    const missing = refill(
+      { deficitNano: account.after.deficitNano, atUs: account.keptAtUs },
+      asked.rule,
+      now,
+    ).deficitNano
+    while (total(credits) * NANO > missing) credits.shift()
+    return { ...account, credits }
+  }
+
+  const store = (asked: AskedBucket, account: Account) => {
+    accounts.delete(nameOf(asked))
+    accounts.set(nameOf(asked), account)
+    if (accounts.size <= MAX_BUCKETS) return
+    for (const oldest of accounts.keys().take(1)) accounts.delete(oldest)
+  }
+
+  return {
+    keep: (asked, costTokens, after) => {
+      const keptAtUs = monotonicUs()
+      const credit = { costTokens, expiresAtUs: keptAtUs + LIFETIME_US }
+      store(asked, { credits: [...(open(asked)?.credits ?? []), credit], after, keptAtUs })
+    },
+    take: (asked, costTokens) => {
+      if (!accounts.has(nameOf(asked))) return undefined
+      const account = open(asked)
+      const index = account?.credits.findIndex((credit) => credit.costTokens === costTokens) ?? -1
+      if (account === undefined || index < 0) return undefined
+      const [credit] = account.credits.splice(index, 1)
+      store(asked, account)
+      return credit
+    },
+    putBack: (asked, credit) => {
+      const account = accounts.get(nameOf(asked))
+      if (account !== undefined) store(asked, { ...account, credits: [...account.credits, credit] })
+    },
+    forget: (asked) => accounts.delete(nameOf(asked)),
+  }
+}
+
+const total = (credits: readonly Credit[]) => credits.reduce((sum, { costTokens }) => sum + costTokens, 0)

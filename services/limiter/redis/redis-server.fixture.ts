@@ -1,0 +1,119 @@
+/** Real Redis servers for tests: one alone, or a cluster. A missing redis-server is a failure, not a skip. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export type RedisNode = AsyncDisposable & {
+  readonly port: number
+  readonly folder: string
+  readonly process: ChildProcess
+}
+
+/** A port that is free now; a cluster's node also needs the one 10,000 above, so ports stay below 50,000. */
+const freePort = async (): Promise<number> => {
+  const candidate = 10_000 + Math.floor(Math.random() * 40_000)
+  const free = await Promise.all([isFree(candidate), isFree(candidate + 10_000)])
+  return free.every(Boolean) ? candidate : freePort()
+}
+
+const isFree = (port: number) =>
+  new Promise<boolean>((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
+
+/** A server with nothing on disk, ready for commands. */
+export const startRedis = async (...options: readonly string[]): Promise<RedisNode> => {
+  const port = await freePort()
+  const folder = await mkdtemp(join(tmpdir(), 'weir-redis-'))
+  const fixed = [
+    '--port',
+    `${port}`,
+    '--bind',
+    '127.0.0.1',
+    '--dir',
+    folder,
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    '--loglevel',
+    'warning',
+  ]
+  const child = spawn('redis-server', [...fixed, ...options], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const missing = await new Promise<Error | undefined>((resolve) => {
+    child.once('error', resolve)
+    child.once('spawn', () => resolve(undefined))
+  })
+  if (missing !== undefined)
+    throw new Error('redis-server is not installed: apt-get install redis-server', { cause: missing })
+  child.stdout.resume()
+  child.stderr.resume()
+  await until(() => redisCli(port, 'PING') === 'PONG')
+  return {
+    port,
+    folder,
+    process: child,
+    [Symbol.asyncDispose]: async () => {
+      const ended = new Promise((resolve) =>
+        child.exitCode === null && child.signalCode === null ? child.once('exit', resolve) : resolve(0),
+      )
+      child.kill('SIGKILL')
+      await ended
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export type RedisCluster = AsyncDisposable & { readonly nodes: readonly RedisNode[]; readonly address: string }
+
+/** So many primaries, and as many replicas for each. */
+export const startCluster = async ({
+  primaries,
+  replicas,
+}: {
+  readonly primaries: number
+  readonly replicas: number
+}): Promise<RedisCluster> => {
+  const count = primaries * (1 + replicas)
+  const options = [
+    '--cluster-enabled',
+    'yes',
+    '--cluster-config-file',
+    'nodes.conf',
+    '--cluster-node-timeout',
+    '2000',
+    '--cluster-require-full-coverage',
+    'no',
+  ]
+  await using started = new AsyncDisposableStack()
+  const nodes = await Promise.all(Array.from({ length: count }, async () => started.use(await startRedis(...options))))
+  const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`)
+  const created = spawnSync(
+    'redis-cli',
+    ['--cluster', 'create', ...addresses, '--cluster-replicas', `${replicas}`, '--cluster-yes'],
+    { encoding: 'utf8' },
+  )
+  if (created.status !== 0) throw new Error(`no cluster came about: ${created.stdout} ${created.stderr}`)
+  await until(() => nodes.every(({ port }) => redisCli(port, 'CLUSTER', 'INFO').includes('cluster_state:ok')))
+  const kept = started.move()
+  return {
+    nodes,
+    address: `redis-cluster://${addresses.join(',')}`,
+    [Symbol.asyncDispose]: () => kept[Symbol.asyncDispose](),
+  }
+}
+
+/** One command by Redis's own client. */
+export const redisCli = (port: number, ...command: readonly string[]) =>
+  spawnSync('redis-cli', ['-p', `${port}`, ...command], { encoding: 'utf8' }).stdout.trim()
+
+const until = async (condition: () => boolean, deadlineMs = 20_000) => {
+  for (const end = Date.now() + deadlineMs; !condition(); ) {
+    if (Date.now() > end) throw new Error('Redis did not come up in time')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}

@@ -1,0 +1,32 @@
+import { type Bucket, charge, holds } from '../../bucket/bucket.ts'
+import type { AskedBucket, Reading } from '../core/store.ts'
+import type { OperationResult } from './take-script.ts'
+
+export type Replayed = { readonly granted: boolean; readonly readings: readonly Reading[] }
+
+/**
+ * What the take at one place (from 0) among equal merged ones found and left. The script says how the buckets stood before the first
+ * and how many were granted; the rest follows, since it grants in order.
+ */
+export const replay = (
+  asked: readonly AskedBucket[],
+  cost: number,
+  { granted, before }: OperationResult,
+  place: number,
+): Replayed => {
+  const chargesBefore = Math.min(place, granted)
+  const readings = asked.map(({ rule }, index): Reading => {
+    const first = before[index]?.bucket ?? { deficitNano: 0, atUs: 0 }
+    const found = chargedTimes(first, rule, cost, chargesBefore)
+    const held = holds(found, rule, cost)
+    return { bucket: place < granted && held ? charge(found, cost) : found, held }
+  })
+  return { granted: place < granted, readings }
+}
+
+/** A bucket in shadow stops paying when it holds the cost no more. */
+const chargedTimes = (bucket: Bucket, rule: AskedBucket['rule'], cost: number, times: number) => {
+  let charged = bucket
+  for (let done = 0; done < times && holds(charged, rule, cost); done += 1) charged = charge(charged, cost)
+  return charged
+}

@@ -1,0 +1,95 @@
+import type { AskedBucket } from '../core/store.ts'
+import type { OperationResult, ScriptOperation, ScriptReply } from './take-script.ts'
+
+/** Operations in one call of the script; the rest wait for the next. */
+const MAX_OPERATIONS = 512
+
+/** Runs the script once; rejects when it did not run or nobody knows. */
+export type RunScript = (operations: readonly ScriptOperation[]) => Promise<ScriptReply>
+
+/** A take or reset that waits for the shard, and what it is told. */
+export type Queued = {
+  readonly operation: Omit<ScriptOperation, 'times'>
+  /** What the script found, and this one's place among the equal takes that it was merged with, from 0. */
+  readonly settle: (
+    outcome: { readonly ok: true; readonly result: OperationResult; readonly place: number } | { readonly ok: false },
+  ) => void
+}
+
+export type ShardQueue = {
+  /** The returned function withdraws it, if it has not been sent; it is then told nothing. */
+  readonly add: (queued: Queued) => () => boolean
+}
+
+/**
+ * One shard's takes. Exactly one call is under way; what arrives meanwhile leaves with the next: batches form by themselves, without
+ * a timer, and a lone take leaves in its own tick. A batch means the same as its takes one after the other, as they arrived.
+ */
+export const createShardQueue = (run: RunScript): ShardQueue => {
+  const waiting: Queued[] = []
+  let underWay = false
+  let scheduled = false
+
+  const flush = async () => {
+    scheduled = false
+    while (waiting.length > 0) {
+      underWay = true
+      const batch = merge(waiting.splice(0, MAX_OPERATIONS))
+      await send(batch, run)
+    }
+    underWay = false
+  }
+
+  return {
+    add: (queued) => {
+      waiting.push(queued)
+      if (!underWay && !scheduled) {
+        scheduled = true
+        // What else this tick asks leaves in the same call.
+        queueMicrotask(() => void flush())
+      }
+      return () => {
+        const index = waiting.indexOf(queued)
+        if (index >= 0) waiting.splice(index, 1)
+        return index >= 0
+      }
+    },
+  }
+}
+
+type Merged = { readonly first: Queued; readonly members: Queued[] }
+
+/** Equal takes that follow each other become one; others between them would change what they find. */
+const merge = (batch: readonly Queued[]): readonly Merged[] => {
+  const merged: Merged[] = []
+  for (const queued of batch) {
+    const last = merged.at(-1)
+    if (last !== undefined && isSame(last.first, queued)) last.members.push(queued)
+    else merged.push({ first: queued, members: [queued] })
+  }
+  return merged
+}
+
+const isSame = ({ operation: a }: Queued, { operation: b }: Queued) =>
+  a.kind === 'take' &&
+  b.kind === 'take' &&
+  a.key === b.key &&
+  a.cost === b.cost &&
+  haveSameBuckets(a.buckets, b.buckets)
+
+const haveSameBuckets = (a: readonly AskedBucket[], b: readonly AskedBucket[]) =>
+  a.length === b.length &&
+  a.every((one, index) => {
+    const other = b[index]
+    return one.key === other?.key && one.rule === other.rule && one.enforced === other.enforced
+  })
+
+const send = async (batch: readonly Merged[], run: RunScript) => {
+  const operations = batch.map(({ first, members }) => ({ ...first.operation, times: members.length }))
+  const reply = await run(operations).catch(() => undefined)
+  for (const [index, { members }] of batch.entries()) {
+    const result = reply?.results[index]
+    for (const [place, { settle }] of members.entries())
+      settle(result === undefined ? { ok: false } : { ok: true, result, place })
+  }
+}

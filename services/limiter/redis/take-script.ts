@@ -1,0 +1,114 @@
+/** `take.lua` from outside: what it is sent and what it answers, as packed bytes. The script's head describes both. */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { crc32 } from 'node:zlib'
+import type { Bucket } from '../../bucket/bucket.ts'
+import type { Rule } from '../../bucket/rule.ts'
+import type { AskedBucket } from '../core/store.ts'
+
+export const takeScript = readFileSync(new URL('take.lua', import.meta.url), 'utf8')
+export const takeScriptSha1 = createHash('sha1').update(takeScript).digest('hex')
+
+type Operation = {
+  readonly kind: 'take' | 'reset'
+  /** The key of the group that all its buckets are in. */
+  readonly key: string
+  readonly cost: number
+  /** How many equal takes this one stands for. */
+  readonly times: number
+  readonly buckets: readonly AskedBucket[]
+}
+export type ScriptOperation = Operation
+
+/** A bucket as it stood before the operation, refilled to the moment of it. */
+export type StoredBucket = {
+  readonly bucket: Bucket
+  /** Raised by every reset. */
+  readonly epoch: number
+  /** Tokens granted since the bucket was last full. */
+  readonly grantedTokens: number
+  /** Of the rule by which it was last charged. */
+  readonly ruleHash: number
+}
+
+export type OperationResult = { readonly granted: number; readonly before: readonly StoredBucket[] }
+export type ScriptReply = { readonly droppedBuckets: number; readonly results: readonly OperationResult[] }
+
+const HEAD_BYTES = 12
+const ASKED_BYTES = 24
+const STORED_BYTES = 30
+
+export type ScriptCall = { readonly keys: readonly string[]; readonly batch: Buffer }
+
+export const encodeCall = (operations: readonly Operation[]): ScriptCall => {
+  const keyIndexes = new Map<string, number>()
+  for (const { key } of operations) if (!keyIndexes.has(key)) keyIndexes.set(key, keyIndexes.size + 1)
+  const batch = Buffer.allocUnsafe(operations.reduce((sum, operation) => sum + encodedBytes(operation), 0))
+  let offset = 0
+  for (const operation of operations)
+    offset = writeOperation(batch, offset, operation, keyIndexes.get(operation.key) ?? 0)
+  return { keys: [...keyIndexes.keys()], batch }
+}
+
+const encodedBytes = ({ buckets }: Operation) =>
+  buckets.reduce((sum, { key }) => sum + ASKED_BYTES + Buffer.byteLength(key), HEAD_BYTES)
+
+const writeOperation = (batch: Buffer, start: number, { kind, cost, times, buckets }: Operation, keyIndex: number) => {
+  let offset = batch.writeUInt8(kind === 'take' ? 0 : 1, start)
+  offset = batch.writeUInt16BE(keyIndex, offset)
+  offset = batch.writeUInt32BE(cost, offset)
+  offset = batch.writeUInt32BE(times, offset)
+  offset = batch.writeUInt8(buckets.length, offset)
+  for (const asked of buckets) offset = writeAsked(batch, offset, asked)
+  return offset
+}
+
+const writeAsked = (batch: Buffer, start: number, { enforced, rule, key }: AskedBucket) => {
+  let offset = batch.writeUInt8(enforced ? 1 : 0, start)
+  offset = batch.writeUInt32BE(rule.capacityTokens, offset)
+  offset = batch.writeDoubleBE(rule.refillTokens, offset)
+  offset = batch.writeDoubleBE(rule.periodS, offset)
+  offset = batch.writeUInt16BE(ruleHash(rule), offset)
+  const nameBytes = batch.write(key, offset + 1)
+  return batch.writeUInt8(nameBytes, offset) + nameBytes
+}
+
+export const decodeReply = (reply: Buffer, operations: readonly Operation[]): ScriptReply => {
+  let offset = 4
+  const results = operations.map(({ buckets }): OperationResult => {
+    const granted = reply.readUInt32BE(offset)
+    offset += 4
+    const before = buckets.map(() => {
+      const stored = readStored(reply, offset)
+      offset += STORED_BYTES
+      return stored
+    })
+    return { granted, before }
+  })
+  return { droppedBuckets: reply.readUInt32BE(0), results }
+}
+
+const readStored = (reply: Buffer, offset: number): StoredBucket => ({
+  bucket: { deficitNano: reply.readDoubleBE(offset), atUs: reply.readDoubleBE(offset + 8) },
+  epoch: reply.readUInt32BE(offset + 16),
+  grantedTokens: reply.readDoubleBE(offset + 20),
+  ruleHash: reply.readUInt16BE(offset + 28),
+})
+
+/** The time for ARGV[1]; `undefined`: the server's own clock. */
+export const encodeNow = (nowUs: number | undefined) => {
+  const bytes = Buffer.allocUnsafe(8)
+  bytes.writeDoubleBE(nowUs ?? 0)
+  return bytes
+}
+
+const ruleHashes = new WeakMap<Rule, number>()
+
+/** 16 bits that tell whether two writers of a bucket went by the same numbers. */
+export const ruleHash = (rule: Rule) => {
+  const known = ruleHashes.get(rule)
+  if (known !== undefined) return known
+  const hash = crc32(`${rule.capacityTokens} ${rule.refillTokens} ${rule.periodS}`) & 0xffff
+  ruleHashes.set(rule, hash)
+  return hash
+}

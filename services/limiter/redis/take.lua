@@ -1,0 +1,193 @@
+-- Takes tokens from the buckets of many subjects in one atomic step, or fills buckets. The only writer of the buckets.
+--
+-- KEYS[i]   the key of one group of buckets; all keys lie in one slot
+-- ARGV[1]   d: the time in microseconds; 0, which it always is but in tests, stands for the server's own clock
+-- ARGV[2]   the operations in order, packed big-endian one after the other:
+--             B   0 = take, 1 = reset
+--             H   which of KEYS
+--             I4  cost in tokens, at most the capacity of every enforced bucket (reset: 0)
+--             I4  times: how many equal takes this one stands for, granted first come first served (reset: 1)
+--             B   how many buckets follow, each:
+--               B      1 = enforced, 0 = in shadow
+--               I4 d d capacity in tokens; the refill is so many tokens every so many seconds
+--               H      hash of those three numbers
+--               Bc0    name
+-- Returns   packed: I4 buckets dropped because a group had too many, then for each operation in order
+--             I4  how many of the times were granted
+--             for each bucket, as it stood before, refilled to now: d deficit in nano-tokens, d its time in microseconds,
+--             I4 epoch, d tokens granted since it was last full, H hash of the rule of its last writer
+--
+-- A group is a string: B format (1), then for each bucket that is not full
+--   Bc0 name, d deficit, d time, d when it is full, d granted, I4 epoch, H hash of the rule
+-- A take is granted when every enforced bucket holds the cost, and then charges each; a bucket in shadow pays if it holds the cost
+-- as well. A refusal and a cost of 0 write nothing. A key expires a second after its last bucket is full. A reset leaves the
+-- bucket full, under the next epoch, until nobody can remember the emptier one.
+-- Numbers are whole and below 2^53, where doubles are exact; the arithmetic is that of services/bucket/bucket.ts.
+-- Errors    WEIRFORMAT: the key was written by a newer version
+
+local FORMAT = 1
+local NANO = 1000000000
+local REBASE_US = 2000000
+local MAX_BUCKETS = 128
+
+local now = struct.unpack('>d', ARGV[1])
+if now == 0 then
+  local time = redis.call('TIME')
+  now = time[1] * 1000000 + time[2]
+end
+
+local function floor_divide(a, b)
+  return (a - math.fmod(a, b)) / b
+end
+
+local function refilled(deficit, tokens, period, elapsed)
+  local rest = math.fmod(elapsed, period)
+  local whole = 1000 * tokens * ((elapsed - rest) / period)
+  return math.min(deficit, whole + floor_divide(1000 * tokens * rest, period))
+end
+
+local function refill_time(deficit, tokens, period)
+  local per_period = 1000 * tokens
+  local rest = math.fmod(deficit, per_period)
+  local time = (deficit - rest) / per_period * period + floor_divide(rest * period, per_period)
+  if math.fmod(rest * period, per_period) > 0 then time = time + 1 end
+  return time
+end
+
+local groups = {}
+
+local function load_group(index)
+  if groups[index] then return groups[index] end
+  local group = { buckets = {}, dirty = false }
+  local value = redis.call('GET', KEYS[index])
+  if value then
+    if string.byte(value) ~= FORMAT then return nil end
+    local position = 2
+    while position <= #value do
+      local name, bucket = nil, {}
+      name, bucket.deficit, bucket.at, bucket.full_at, bucket.granted, bucket.epoch, bucket.rule, position =
+        struct.unpack('>Bc0ddddI4H', value, position)
+      if bucket.full_at > now then group.buckets[name] = bucket end
+    end
+  end
+  groups[index] = group
+  return group
+end
+
+-- The bucket refilled to now; a full one when there is none.
+local function refill(stored, asked)
+  if not stored then
+    return { deficit = 0, at = now, granted = 0, epoch = 0, rule = asked.rule }
+  end
+  local bucket = {
+    deficit = math.min(stored.deficit, asked.capacity * NANO),
+    at = now,
+    granted = stored.granted,
+    epoch = stored.epoch,
+    rule = stored.rule,
+  }
+  if stored.at - now > REBASE_US then return bucket end
+  if stored.at >= now then
+    bucket.at = stored.at
+    return bucket
+  end
+  bucket.deficit = bucket.deficit - refilled(bucket.deficit, asked.tokens, asked.period, now - stored.at)
+  if bucket.deficit == 0 then bucket.granted = 0 end
+  return bucket
+end
+
+local function write(group, asked, bucket)
+  bucket.rule = asked.rule
+  local wait = refill_time(bucket.deficit, asked.tokens, asked.period)
+  if bucket.epoch > 0 then wait = math.max(wait, refill_time(asked.capacity * NANO, asked.tokens, asked.period)) end
+  bucket.full_at = bucket.at + wait
+  group.buckets[asked.name] = bucket
+  group.dirty = true
+end
+
+-- How many of the takes the bucket can pay for.
+local function affordable(asked, bucket, cost, times)
+  local left = asked.capacity * NANO - bucket.deficit
+  if left < cost * NANO then return 0 end
+  return math.min(times, floor_divide(left, cost * NANO))
+end
+
+local function take(group, asked, before, cost, times)
+  if cost == 0 then return times end
+  local granted = times
+  for i = 1, #asked do
+    if asked[i].enforced == 1 then granted = math.min(granted, affordable(asked[i], before[i], cost, times)) end
+  end
+  for i = 1, #asked do
+    local paid = math.min(granted, affordable(asked[i], before[i], cost, times))
+    if paid > 0 then
+      local after = {}
+      for field, value in pairs(before[i]) do after[field] = value end
+      after.deficit = after.deficit + paid * cost * NANO
+      after.granted = after.granted + paid * cost
+      write(group, asked[i], after)
+    end
+  end
+  return granted
+end
+
+local function reset(group, asked, before)
+  for i = 1, #asked do
+    write(group, asked[i], { deficit = 0, at = before[i].at, granted = 0, epoch = before[i].epoch + 1 })
+  end
+  return 1
+end
+
+local reply = {}
+local position = 1
+while position <= #ARGV[2] do
+  local operation, key_index, cost, times, count
+  operation, key_index, cost, times, count, position = struct.unpack('>BHI4I4B', ARGV[2], position)
+  local group = load_group(key_index)
+  if not group then return redis.error_reply('WEIRFORMAT ' .. KEYS[key_index] .. ' was written by a newer version') end
+  local asked, before = {}, {}
+  for i = 1, count do
+    local one = {}
+    one.enforced, one.capacity, one.tokens, one.period, one.rule, one.name, position =
+      struct.unpack('>BI4ddHBc0', ARGV[2], position)
+    asked[i] = one
+    before[i] = refill(group.buckets[one.name], one)
+  end
+  local granted
+  if operation == 0 then granted = take(group, asked, before, cost, times) else granted = reset(group, asked, before) end
+  reply[#reply + 1] = struct.pack('>I4', granted)
+  for i = 1, count do
+    local bucket = before[i]
+    reply[#reply + 1] = struct.pack('>ddI4dH', bucket.deficit, bucket.at, bucket.epoch, bucket.granted, bucket.rule)
+  end
+end
+
+-- The emptiest buckets of a group, at most MAX_BUCKETS, and how many were dropped.
+local function bounded(buckets)
+  local names = {}
+  for name in pairs(buckets) do names[#names + 1] = name end
+  if #names <= MAX_BUCKETS then return names, 0 end
+  table.sort(names, function(a, b) return buckets[a].full_at > buckets[b].full_at end)
+  local dropped = #names - MAX_BUCKETS
+  for i = #names, MAX_BUCKETS + 1, -1 do names[i] = nil end
+  return names, dropped
+end
+
+local dropped_total = 0
+for index, group in pairs(groups) do
+  if group.dirty then
+    local names, dropped = bounded(group.buckets)
+    dropped_total = dropped_total + dropped
+    local parts = { struct.pack('>B', FORMAT) }
+    local last_full_at = now
+    for _, name in ipairs(names) do
+      local bucket = group.buckets[name]
+      last_full_at = math.max(last_full_at, bucket.full_at)
+      parts[#parts + 1] = struct.pack('>Bc0ddddI4H', #name, name, bucket.deficit, bucket.at, bucket.full_at, bucket.granted, bucket.epoch, bucket.rule)
+    end
+    local ttl_ms = math.ceil((last_full_at - now) / 1000) + 1000
+    redis.call('SET', KEYS[index], table.concat(parts), 'PX', string.format('%d', ttl_ms))
+  end
+end
+
+return struct.pack('>I4', dropped_total) .. table.concat(reply)
