@@ -108,8 +108,11 @@ describe('PostgreSQL', () => {
   test('a server that goes away is unavailable, in and between statements, and serves again when it is back', async () => {
     await using own = await startPostgres()
     const url = await own.createDatabase()
-    const lost: Error[] = []
-    const opened = await openDatabase(url, { onConnectionLost: (error) => lost.push(error) })
+    const told: string[] = []
+    const opened = await openDatabase(url, {
+      onUnavailable: () => told.push('unavailable'),
+      onAvailable: () => told.push('available'),
+    })
     if (!opened.ok) throw new Error(opened.fault)
     await using database = opened.database
     // Some connections idle, one in a statement, one in a transaction between two statements.
@@ -133,12 +136,13 @@ describe('PostgreSQL', () => {
     await expect(database.transaction((queries) => queries.query('select 1'))).rejects.toBeInstanceOf(
       DatabaseUnavailable,
     )
-    expect(lost.length).toBeGreaterThan(0)
+    expect(told).toEqual(['unavailable'])
 
     await own.start()
     expect(await database.query(countOrders)).toEqual([{ count: 0 }])
     await database.transaction((queries) => queries.query(...insertOrder('back', 'back')))
     expect(await database.query(countOrders)).toEqual([{ count: 1 }])
+    expect(told).toEqual(['unavailable', 'available'])
   })
 
   test('a server that accepts connections and then says nothing is unavailable within the deadline', async () => {

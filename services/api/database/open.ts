@@ -1,15 +1,10 @@
 import type { Database } from './database.ts'
 import { openPglite } from './pglite.ts'
-import { openPostgres } from './postgres.ts'
+import { type AvailabilityObserver, openPostgres } from './postgres.ts'
 
 export type OpenDatabase =
   | { readonly ok: true; readonly database: Database }
   | { readonly ok: false; readonly fault: string }
-
-type Options = {
-  /** Told when a connection that nobody used has broken: the next request opens another. */
-  readonly onConnectionLost?: (error: Error) => void
-}
 
 /**
  * Opens the database that a URL names, with every migration applied: `postgres://…`, `pglite:memory` or `pglite:FOLDER`.
@@ -17,9 +12,9 @@ type Options = {
  */
 export const openDatabase = async (
   url: string,
-  { onConnectionLost = () => {} }: Options = {},
+  observer: AvailabilityObserver = { onUnavailable: () => {}, onAvailable: () => {} },
 ): Promise<OpenDatabase> => {
-  const opening = open(url, onConnectionLost)
+  const opening = open(url, observer)
   if (opening === undefined)
     return { ok: false, fault: 'a database is postgres://user@host/name, pglite:memory or pglite:FOLDER' }
   try {
@@ -29,8 +24,8 @@ export const openDatabase = async (
   }
 }
 
-const open = (url: string, onConnectionLost: (error: Error) => void) => {
-  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres({ url, onConnectionLost })
+const open = (url: string, observer: AvailabilityObserver) => {
+  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, observer)
   if (url === 'pglite:memory') return openPglite(undefined)
   const folder = /^pglite:(?<folder>.+)$/s.exec(url)?.groups?.['folder']
   return folder === undefined ? undefined : openPglite(folder)

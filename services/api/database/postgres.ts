@@ -35,14 +35,14 @@ export const openPostgres = async (url: string, observer: AvailabilityObserver):
   })
   // An idle connection broke; the pool has dropped it.
   pool.on('error', ignore)
-  const lend = createLender(pool, observer)
+  const watch = watchAvailability(observer)
 
   return {
-    query: (sql, parameters) => lend((client) => queriesOf(client).query(sql, parameters)),
+    query: (sql, parameters) => watch(() => lend(pool, (client) => queriesOf(client).query(sql, parameters))),
     transaction: async (work) => {
       for (let attempt = 1; ; attempt++) {
         try {
-          return await lend((client) => transact(client, work))
+          return await watch(() => lend(pool, (client) => transact(client, work)))
         } catch (error) {
           const again = error instanceof DatabaseUnavailable && isBrokenOff(error.cause)
           if (!again || attempt === TRANSACTION_ATTEMPTS) throw error
@@ -67,34 +67,40 @@ const migrateOnce = async (url: string) => {
   }
 }
 
-const createLender = (pool: Pool, { onUnavailable, onAvailable }: AvailabilityObserver) => {
+const watchAvailability = ({ onUnavailable, onAvailable }: AvailabilityObserver) => {
   let isAvailable = true
-  const observe = (error: DatabaseUnavailable | undefined) => {
-    if (isAvailable === (error === undefined)) return
-    isAvailable = error === undefined
-    if (error === undefined) onAvailable()
-    else onUnavailable(error)
-  }
-
-  /** Lends a connection to the work and takes it back, or throws it away when it is of no more use. */
-  return async <T>(work: (client: PoolClient) => Promise<T>): Promise<T> => {
-    let outage: DatabaseUnavailable | undefined
+  return async <T>(work: () => Promise<T>): Promise<T> => {
     try {
-      const client = await connect(pool)
-      // A connection may break while no statement runs on it. The next statement tells; without a listener the process would end.
-      client.on('error', ignore)
-      try {
-        return await work(client)
-      } catch (error) {
-        if (error instanceof DatabaseUnavailable) outage = error
-      } finally {
-        client.release(outage !== undefined)
-        client.off('error', ignore)
-      }
+      const result = await work()
+      if (!isAvailable) onAvailable()
+      isAvailable = true
+      return result
     } catch (error) {
-    } finally {
-      observe(outage)
+      if (error instanceof DatabaseUnavailable && !isBrokenOff(error.cause)) {
+        if (isAvailable) onUnavailable(error)
+        isAvailable = false
+      }
+      throw error
     }
+  }
+}
+
+/** Lends a connection to the work and takes it back, or throws it away when it is of no more use. */
+const lend = async <T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> => {
+  const client = await pool.connect().catch((error: unknown) => {
+    throw translate(error)
+  })
+  // A connection may break while no statement runs on it. The next statement tells; without a listener the process would end.
+  client.on('error', ignore)
+  let isBroken = false
+  try {
+    return await work(client)
+  } catch (error) {
+    isBroken = error instanceof DatabaseUnavailable
+    throw error
+  } finally {
+    client.release(isBroken)
+    client.off('error', ignore)
   }
 }
 

@@ -19,13 +19,14 @@ export const ordersRoutes =
     app.addSchema(orderSchema)
     readStrictly(app)
     app.setErrorHandler((error) => {
-      throw error instanceof DatabaseUnavailable ? unavailable(error) : error
+      throw error instanceof DatabaseUnavailable ? unavailable() : error
     })
     await app.register(readRoutes(ports))
     await app.register(createRoutes(ports))
     await app.register(changeRoutes(ports))
   }
 
-const RETRY_AFTER_S = 2
-
-const unavailable = (cause: DatabaseUnavailable) => Object.assign(withHeaders(apiError(503, 'database_unavailable', 'The orders cannot be reached now. Try again later.'), { 'retry-after': String(RETRY_AFTER_S) }), {cause})
+const unavailable = () =>
+  withHeaders(apiError(503, 'database_unavailable', 'The orders cannot be reached now. Try again later.'), {
+    'retry-after': '2',
+  })
