@@ -29,7 +29,8 @@ const openApp = async (decision: Decision, { options, server, build }: Setup = {
     },
     [Symbol.asyncDispose]: async () => {},
   }
-  const app = Fastify(server)
+  // An upload that is still running must not hold up the end of a test.
+  const app = Fastify({ forceCloseConnections: true, ...server })
   await app.register(rateLimit, {
     limiter,
     domain: 'api',

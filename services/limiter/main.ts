@@ -9,6 +9,7 @@ import { systemMonotonicClock } from '../seams/clock.ts'
 import { adminRoutes } from './admin-routes.ts'
 import { createLimiter } from './core/limiter.ts'
 import { createMemoryStore } from './core/memory-store.ts'
+import { openStore } from './open-store.ts'
 import { openLivePolicies, type PolicyStatus } from './policies/live.ts'
 import { formatProblem } from './policies/problem.ts'
 import { type Admin, createRpcServer } from './rpc/server.ts'
@@ -31,10 +32,17 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   const admin = await openAdmin(settings.LIMITER_ADMIN_TOKEN_FILE, log)
   if (!admin.ok) return admin
 
-  const store = createMemoryStore({ nowUs: systemMonotonicClock.monotonicUs })
+  const store = await openStore(settings, log)
+  if (!store.ok) return store
+  resources.use(store.store)
   const metrics = createMetrics()
-  const observer = publishLimiterMetrics(metrics, { policies, store: store.stats })
-  const limiter = createLimiter({ policies: policies.current, store, observer })
+  const observer = publishLimiterMetrics(metrics, { policies, memoryStats: store.memoryStats })
+  const limiter = createLimiter({
+    policies: policies.current,
+    store: store.store,
+    localStore: createMemoryStore({ nowUs: systemMonotonicClock.monotonicUs }),
+    observer,
+  })
 
   let draining = false
   const routes = adminRoutes({ metrics, policies, isDraining: () => draining })

@@ -1,14 +1,25 @@
 import { address, tcpAddress } from '../platform/address.ts'
 import { logLevel } from '../platform/log.ts'
-import { commaSeparated, notYet, optional, path, type Reader, readSettings, withDefault } from '../platform/settings.ts'
+import {
+  commaSeparated,
+  notYet,
+  optional,
+  path,
+  type Reader,
+  readSettings,
+  type Settings,
+  wholeNumber,
+  withDefault,
+} from '../platform/settings.ts'
+import { parseRedisAddress, REDIS_ADDRESS_FORMS, type RedisAddress } from './redis/store-address.ts'
 
-type Store = { readonly kind: 'memory' }
+export type StoreAddress = { readonly kind: 'memory' } | RedisAddress
 
-const store: Reader<Store> = {
-  read: (text) =>
-    text === 'memory:'
-      ? { ok: true, value: { kind: 'memory' } }
-      : { ok: false, expected: 'memory: (the only store of this version)' },
+const store: Reader<StoreAddress> = {
+  read: (text) => {
+    const value = text === 'memory:' ? ({ kind: 'memory' } as const) : parseRedisAddress(text)
+    return value === undefined ? { ok: false, expected: `memory:, ${REDIS_ADDRESS_FORMS}` } : { ok: true, value }
+  },
 }
 
 const table = {
@@ -16,11 +27,19 @@ const table = {
   LIMITER_ADMIN_ADDRESS: withDefault(tcpAddress, { kind: 'tcp', host: '127.0.0.1', port: 9091 }),
   LIMITER_ADMIN_TOKEN_FILE: optional(path),
   LIMITER_STORE: store,
+  LIMITER_STORE_PASSWORD_FILE: optional(path),
+  LIMITER_STORE_TLS_CA: optional(path),
+  LIMITER_STORE_TLS_CERT: optional(path),
+  LIMITER_STORE_TLS_KEY: optional(path),
+  LIMITER_STORE_DEADLINE_MS: withDefault(wholeNumber(1, 60_000), 15),
+  LIMITER_SHARDS: withDefault(wholeNumber(1, 1024), 64),
   LIMITER_POLICIES: path,
   LIMITER_TLS_CERT: notYet,
   LIMITER_TLS_KEY: notYet,
   LIMITER_TLS_CLIENT_CA: notYet,
   LOG_LEVEL: logLevel,
 } as const
+
+export type LimiterSettings = Settings<typeof table>
 
 export const readLimiterSettings = (environment: NodeJS.ProcessEnv) => readSettings(environment, table)

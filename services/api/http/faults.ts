@@ -57,7 +57,7 @@ const expectation = (error: DefinedError) => {
     case 'pattern':
     case 'format': {
       const description: unknown = error.parentSchema?.['description']
-      return `has a wrong format${typeof description === 'string' ? `. Expected: ${description}` : ''}`
+      return typeof description === 'string' ? `does not fit: ${description.replace(/\.$/, '')}` : 'has a wrong format'
     }
     default:
       return error.message ?? 'is not valid'

@@ -4,5 +4,4 @@ import type { Static, TSchema } from 'typebox'
 /** Types the parts of a request by the schemas that they have passed. */
 export interface SchemaTypes extends FastifyTypeProvider {
   readonly validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown
-  readonly serializer: this['schema'] extends TSchema ? Static<this['schema']> : unknown
 }

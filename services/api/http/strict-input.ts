@@ -7,19 +7,24 @@ import { parseQueryString, type QueryString } from './query-string.ts'
 import { parseTimestamp } from './timestamp.ts'
 
 /**
- * Bodies, query strings and headers of the routes below are held to their schemas as they were sent: nothing is coerced, dropped
+ * Query strings, headers and bodies of the routes below are held to their schemas as they were sent: nothing is coerced, dropped
  * or filled in, and the text is judged, because a parsed value has lost the order of its fields and all but the last of
- * several. Bodies are JSON of the given media types.
+ * several.
  */
-export const readStrictly = (app: FastifyInstance, mediaTypes: readonly string[] = ['application/json']) => {
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser<Buffer>([...mediaTypes], { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
+export const readStrictly = (app: FastifyInstance) => {
+  readBodiesOf(app, ['application/json'])
   app.setValidatorCompiler(validatorCompiler)
   app.addHook('preValidation', async (request) => {
     const { url } = request
     const mark = url.indexOf('?')
     request.query = parseQueryString(mark === -1 ? '' : url.slice(mark + 1))
   })
+}
+
+/** The routes below read JSON that calls itself by one of these names, and refuse everything else. */
+export const readBodiesOf = (app: FastifyInstance, mediaTypes: readonly string[]) => {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<Buffer>([...mediaTypes], { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
 }
 
 type Schema = Readonly<Record<string, unknown>>

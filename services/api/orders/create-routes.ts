@@ -56,10 +56,7 @@ export const createRoutes =
         const created = await orders.create(owner, content, attempt)
         if (!created.ok) throw refusalOf(created.reason)
         const { order } = created
-        reply
-          .code(201)
-          .header('location', `/v1/orders/${order.id}`)
-          .header('etag', entityTag(order.version))
+        reply.code(201).header('location', `/v1/orders/${order.id}`).header('etag', entityTag(order.version))
         return encodeOrder(order)
       },
     )

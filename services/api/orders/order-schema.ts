@@ -22,14 +22,14 @@ const amount = (options: TSchemaOptions) => Type.Integer({ minimum: 0, maximum: 
 
 const reference = line(
   orderLimits.reference,
-  'The owner’s own number of the order, on one line; no two orders of an owner have the same.',
+  'The owner’s own number of the order; no two orders of an owner have the same. One line without control characters.',
 )
-export const customerReference = line(orderLimits.reference, 'The owner’s own number of the customer, on one line.')
-export const sku = line(orderLimits.reference, 'The article’s stock keeping unit, on one line.')
+export const customerReference = line(orderLimits.reference, 'The owner’s own number of the customer. One line without control characters.')
+export const sku = line(orderLimits.reference, 'The article’s stock keeping unit. One line without control characters.')
 const note = Type.String({
   maxLength: orderLimits.note,
   pattern: LINES,
-  description: 'Text for whoever packs the order.',
+  description: 'Text for whoever packs the order. No control characters but tabs and line ends.',
 })
 const currency = Type.String({ pattern: '^[A-Z]{3}$', description: 'Three capital letters, as in ISO 4217.' })
 const shipping = amount({ description: 'The price of the delivery in minor units of the currency; 0 if absent.' })

@@ -8,16 +8,7 @@ type Judged = Matched & { readonly reading: Reading }
 type Counted = Extract<TakeOutcome, { kind: 'counted' }>
 
 /** Turns what the store said of the buckets asked (one reading for each of `matched`) into an answer. */
-export const decide = (matched: readonly Matched[], costTokens: number, outcome: TakeOutcome): Answer => {
-  switch (outcome.kind) {
-    case 'counted':
-      return decideCounted(matched, costTokens, outcome)
-    case 'unavailable':
-      return { decision: decideUncounted(matched), shadows: [] }
-  }
-}
-
-const decideCounted = (matched: readonly Matched[], costTokens: number, outcome: Counted): Answer => {
+export const decide = (matched: readonly Matched[], costTokens: number, outcome: Counted): Answer => {
   const judged = pair(matched, outcome.readings)
   const enforced = judged.filter(({ asked }) => asked.enforced)
   const shadows = judged.filter(({ asked }) => !asked.enforced).map(shadowVerdict)
@@ -62,7 +53,7 @@ const decideRefused = (enforced: readonly Judged[], basis: Counted['basis'], cos
 }
 
 /** Nothing was counted: the strictest of what the policies say then. */
-const decideUncounted = (matched: readonly Matched[]): Decision => {
+export const decideUncounted = (matched: readonly Matched[]): Decision => {
   const enforced = matched.filter(({ asked }) => asked.enforced)
   const decisive = enforced.find(({ policy }) => policy.onStoreFailure === 'deny') ?? enforced[0]
   if (decisive === undefined) return { verdict: 'allow', basis: 'no_policy' }

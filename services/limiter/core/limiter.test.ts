@@ -20,7 +20,12 @@ const open = (
   const set: PolicySet = { domain: domainName('api'), subject: 'client', policies }
   let sets: PolicySets = new Map([[set.domain, set]])
   const store = options.store ?? createMemoryStore({ nowUs: () => clock.nowUs })
-  const limiter = createLimiter({ policies: () => sets, store, observer: options.observer ?? silent })
+  const limiter = createLimiter({
+    policies: () => sets,
+    store,
+    localStore: createMemoryStore({ nowUs: () => clock.nowUs }),
+    observer: options.observer ?? silent,
+  })
   const replacePolicies = (next: readonly Policy[]) => {
     sets = new Map([[set.domain, { ...set, policies: next }]])
   }
@@ -184,6 +189,22 @@ describe('the limiter', () => {
       ok: false,
       fault: { field: 'policy' },
     })
+  })
+
+  test('when the store is away, a policy that says share is counted here, and those that say allow step aside', async () => {
+    const store: BucketStore = {
+      take: async () => ({ kind: 'unavailable' }),
+      reset: async () => ({ kind: 'unavailable' }),
+    }
+    const { limiter } = open([policy('lenient', { rule: narrow, onStoreFailure: 'allow' }), policy('shared')], {
+      store,
+    })
+    const bases = []
+    for (let index = 0; index < 12; index += 1) {
+      const checked = await limiter.shouldAllow(check({ client: 'a' }))
+      bases.push(checked.ok && `${checked.answer.decision.verdict} by ${checked.answer.decision.basis}`)
+    }
+    expect(bases).toEqual([...Array(10).fill('allow by share'), 'deny by share', 'deny by share'])
   })
 
   test('when the store is away, a policy that says deny decides; otherwise the request passes, uncounted', async () => {

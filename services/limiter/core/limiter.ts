@@ -1,6 +1,6 @@
 import { type Check, type CheckFault, type DomainName, invalid } from '../../contract/check.ts'
 import type { Answer, PolicyName, Quota } from '../../contract/decision.ts'
-import { decide, quota } from './decide.ts'
+import { decide, decideUncounted, quota } from './decide.ts'
 import { type Matched, match } from './match.ts'
 import type { CountingPolicy, PolicySets } from './policy.ts'
 import type { BucketStore } from './store.ts'
@@ -37,10 +37,12 @@ type Ports = {
   /** Read anew for each check, so that a reload takes effect between two checks and never within one. */
   readonly policies: () => PolicySets
   readonly store: BucketStore
+  /** Where policies with `onStoreFailure: share` are counted while the store is away: this process's memory. */
+  readonly localStore: BucketStore
   readonly observer: Observer
 }
 
-export const createLimiter = ({ policies, store, observer }: Ports): Limiter => {
+export const createLimiter = ({ policies, store, localStore, observer }: Ports): Limiter => {
   const find = ({ domain, attributes }: Check) => {
     const sets = policies()
     const set = sets.get(domain)
@@ -59,7 +61,7 @@ export const createLimiter = ({ policies, store, observer }: Ports): Limiter => 
       const answer: Answer =
         found.kind === 'exempt'
           ? { decision: { verdict: 'allow', basis: 'exempt' }, shadows: [] }
-          : await count(found.matched, check.cost, store)
+          : await count(found.matched, check.cost, { store, localStore })
       observer.answered(check.domain, answer)
       return { ok: true, answer }
     },
@@ -92,13 +94,31 @@ export const createLimiter = ({ policies, store, observer }: Ports): Limiter => 
   }
 }
 
-const count = async (matched: readonly Matched[], cost: number, store: BucketStore): Promise<Answer> => {
+const count = async (
+  matched: readonly Matched[],
+  cost: number,
+  stores: Pick<Ports, 'store' | 'localStore'>,
+): Promise<Answer> => {
   if (matched.length === 0) return { decision: { verdict: 'allow', basis: 'no_policy' }, shadows: [] }
   const impossible = matched.find(({ asked }) => asked.enforced && cost > asked.rule.capacityTokens)
   if (impossible !== undefined)
     return { decision: { verdict: 'deny', basis: 'never_satisfiable', policy: impossible.policy.name }, shadows: [] }
-  return decide(matched, cost, await store.take({ cost, buckets: matched.map(({ asked }) => asked) }))
+  const outcome = await stores.store.take(takeOf(matched, cost))
+  return outcome.kind === 'counted' ? decide(matched, cost, outcome) : countLocally(matched, cost, stores.localStore)
 }
+
+/** While the store is away, a policy that says deny refuses, one that says allow steps aside, and the others are counted here. */
+const countLocally = async (matched: readonly Matched[], cost: number, localStore: BucketStore): Promise<Answer> => {
+  const shared = matched.filter(({ policy }) => policy.onStoreFailure === 'share')
+  const uncounted = decideUncounted(matched)
+  if (uncounted.verdict === 'deny' || !shared.some(({ asked }) => asked.enforced))
+    return { decision: uncounted, shadows: [] }
+  const outcome = await localStore.take(takeOf(shared, cost))
+  if (outcome.kind === 'unavailable') return { decision: uncounted, shadows: [] }
+  return decide(shared, cost, { ...outcome, basis: 'share' })
+}
+
+const takeOf = (matched: readonly Matched[], cost: number) => ({ cost, buckets: matched.map(({ asked }) => asked) })
 
 const unknownDomain = (domain: DomainName, sets: PolicySets): Failed => ({
   ok: false,

@@ -50,6 +50,7 @@ const mistakes: Readonly<Record<string, readonly string[]>> = {
     '5:20 policies[0].match.plan: is empty: write a value, as in free',
     '6:8 policies[0].by: is empty: list attributes, as in [client]',
     '7:14 policies[0].capacity: is empty: write how many tokens a full bucket holds, as in 60, without quotes',
+    '9:12 policies[0].exempt: must be true or false, without quotes',
   ],
   'empty-list-of-values.yaml': ['5:20 policies[0].match.plan: is an empty list, which nothing matches: write a value'],
   'empty.yaml': ['1:1: is empty: write a domain, its subject and its policies'],

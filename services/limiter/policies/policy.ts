@@ -67,13 +67,16 @@ const readCountingPolicy = (value: unknown, path: Path, subject: string | undefi
   return { ...known, policy }
 }
 
-const repeats = (by: unknown, path: Path): readonly Fault[] =>
-  (Array.isArray(by) ? by : []).flatMap((name: unknown, index, names) => {
-    const first = names.indexOf(name)
-    return typeof name !== 'string' || first === index
-      ? []
-      : [valueFault([...path, index], `is the same as ${formatPath([...path, first])}: remove one`)]
+const repeats = (by: unknown, path: Path): readonly Fault[] => {
+  const firstOf = new Map<unknown, number>()
+  return (Array.isArray(by) ? by : []).flatMap((name: unknown, index) => {
+    const first = firstOf.get(name)
+    if (first !== undefined)
+      return [valueFault([...path, index], `is the same as ${formatPath([...path, first])}: remove one`)]
+    if (typeof name === 'string') firstOf.set(name, index)
+    return []
   })
+}
 
 export type JudgedRule = { readonly rule: Rule | undefined; readonly problems: readonly RuleProblem[] }
 

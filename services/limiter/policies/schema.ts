@@ -74,31 +74,34 @@ const name = text('name the policy, as in per-client')
   .regex(NAME, 'must be 1 to 64 of a-z, 0-9 and -, a letter first: it is written into metrics and headers')
   .transform(policyName)
 
-const either = (choices: string) => `must be ${choices}`
-
 /** Fields of a mapping: all of them strictly, and those that can be read where others cannot. */
 const fields = <Shape extends z.ZodRawShape>(shape: Shape, error: string) => {
   const strict = z.strictObject(shape, { error: `must be a mapping: ${error}` })
   return { names: Object.keys(shape), strict, legible: strict.partial() }
 }
 
+const TRUE_OR_FALSE = 'must be true or false, without quotes'
+
 const head = { name, match: conditions.optional() }
 
 export const countingFields = fields(
   {
     ...head,
-    by: z.array(attributeName, expecting('a list', 'list attributes, as in [client]')).optional(),
+    by: z
+      .array(attributeName, expecting('a list', 'list attributes, as in [client]'))
+      .max(checkLimits.attributes, `has more than the ${checkLimits.attributes} attributes of a request: shorten it`)
+      .optional(),
     capacity,
     refill,
-    onStoreFailure: z.enum(['share', 'allow', 'deny'], either('share, allow or deny')).optional(),
-    mode: z.enum(['enforce', 'shadow'], either('enforce or shadow')).optional(),
-    exempt: z.literal(false).optional(),
+    onStoreFailure: z.enum(['share', 'allow', 'deny'], 'must be share, allow or deny').optional(),
+    mode: z.enum(['enforce', 'shadow'], 'must be enforce or shadow').optional(),
+    exempt: z.literal(false, TRUE_OR_FALSE).optional(),
   },
   'write a policy with a name, a capacity and a refill',
 )
 
 export const exemptFields = fields(
-  { ...head, exempt: z.literal(true, either('true or false, without quotes')) },
+  { ...head, exempt: z.literal(true, TRUE_OR_FALSE) },
   'write a policy with a name, a match and exempt: true',
 )
 

@@ -25,6 +25,7 @@ export const openServer = async ({ admin, store }: Options = {}) => {
   const limiter = createLimiter({
     policies: () => new Map([[domain, { domain, subject: 'client', policies: [policy] }]]),
     store: store ?? createMemoryStore({ nowUs: () => 1_700_000_000_000_000 }),
+    localStore: createMemoryStore({ nowUs: () => 1_700_000_000_000_000 }),
     observer: { answered: () => {}, uncountable: () => {} },
   })
   const server = createRpcServer({ limiter, admin })

@@ -164,7 +164,7 @@ describe('the server', () => {
     await asked.promise
     const drained = opened.server[Symbol.asyncDispose]()
     release.resolve({ kind: 'unavailable' })
-    expect(await underWay).toMatchObject({ ok: true, response: { verdict: 'ALLOW', basis: 'STORE_UNAVAILABLE' } })
+    expect(await underWay).toMatchObject({ ok: true, response: { verdict: 'ALLOW', basis: 'SHARE' } })
     await drained
     expect(await client.shouldAllow(ask('a'))).toMatchObject({ ok: false, error: { code: status.UNAVAILABLE } })
   })

@@ -20,10 +20,9 @@ const sets: PolicySets = new Map([[domain, { domain, subject: 'client', policies
 
 test('answers are counted by policy, verdict and basis, and never by client', async () => {
   const metrics = createMetrics()
-  const store = () => ({ groups: 7, evictedGroups: 2, evictedBuckets: 1 })
   const observer = publishLimiterMetrics(metrics, {
     policies: { current: () => sets, status: () => ({ generation: 3, lastReload: 'rejected' }) },
-    store,
+    memoryStats: () => ({ groups: 7, evictedGroups: 2, evictedBuckets: 1 }),
   })
   const shadows = [{ policy: policyName('rehearsed'), verdict: 'deny' }] as const
   observer.answered(domain, { decision: { verdict: 'allow', basis: 'no_policy' }, shadows: [] })

@@ -11,11 +11,12 @@ type Sources = {
     readonly current: () => PolicySets
     readonly status: () => { readonly generation: number; readonly lastReload: 'accepted' | 'rejected' }
   }
-  readonly store: () => MemoryStoreStats
+  /** Of the memory store, where that is the store. */
+  readonly memoryStats: (() => MemoryStoreStats) | undefined
 }
 
 /** Declares what the limiter publishes; the observer returned is what it counts with. */
-export const publishLimiterMetrics = (metrics: Metrics, { policies, store }: Sources): Observer => {
+export const publishLimiterMetrics = (metrics: Metrics, { policies, memoryStats }: Sources): Observer => {
   const decisions = createTally(['domain', 'policy', 'verdict', 'basis'])
   const shadows = createTally(['domain', 'policy', 'verdict'])
   const uncountable = createTally(['domain', 'policy'])
@@ -63,21 +64,7 @@ export const publishLimiterMetrics = (metrics: Metrics, { policies, store }: Sou
     labels: [],
     read: () => [{ labels: {}, value: policies.status().lastReload === 'rejected' ? 1 : 0 }],
   })
-  metrics.gauge({
-    name: 'weir_memory_store_subjects',
-    help: 'Subjects with a bucket that is not full, in the memory store',
-    labels: [],
-    read: () => [{ labels: {}, value: store().groups }],
-  })
-  metrics.counter({
-    name: 'weir_memory_store_evictions_total',
-    help: 'Subjects and buckets forgotten before they were full, because the memory store was',
-    labels: ['kind'],
-    read: () => [
-      { labels: { kind: 'subject' }, value: store().evictedGroups },
-      { labels: { kind: 'bucket' }, value: store().evictedBuckets },
-    ],
-  })
+  if (memoryStats !== undefined) publishMemoryStore(metrics, memoryStats)
 
   return {
     answered: (domain, { decision, shadows: verdicts }) => {
@@ -86,6 +73,24 @@ export const publishLimiterMetrics = (metrics: Metrics, { policies, store }: Sou
     },
     uncountable: (domain, { name }) => uncountable.add(domain, name),
   }
+}
+
+const publishMemoryStore = (metrics: Metrics, stats: () => MemoryStoreStats) => {
+  metrics.gauge({
+    name: 'weir_memory_store_subjects',
+    help: 'Subjects with a bucket that is not full, in the memory store',
+    labels: [],
+    read: () => [{ labels: {}, value: stats().groups }],
+  })
+  metrics.counter({
+    name: 'weir_memory_store_evictions_total',
+    help: 'Subjects and buckets forgotten before they were full, because the memory store was',
+    labels: ['kind'],
+    read: () => [
+      { labels: { kind: 'subject' }, value: stats().evictedGroups },
+      { labels: { kind: 'bucket' }, value: stats().evictedBuckets },
+    ],
+  })
 }
 
 const policyOf = (decision: Decision) => ('policy' in decision ? decision.policy : '')

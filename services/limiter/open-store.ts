@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises'
+import type { Log } from '../platform/log.ts'
+import { systemMonotonicClock } from '../seams/clock.ts'
+import { systemRandomness } from '../seams/randomness.ts'
+import { systemTimers } from '../seams/timers.ts'
+import { createMemoryStore, type MemoryStoreStats } from './core/memory-store.ts'
+import type { BucketStore } from './core/store.ts'
+import { openRedisStore } from './redis/open-redis-store.ts'
+import type { LimiterSettings } from './settings.ts'
+
+export type OpenStore =
+  | {
+      readonly ok: true
+      readonly store: BucketStore & AsyncDisposable
+      /** Only of the memory store. */
+      readonly memoryStats: (() => MemoryStoreStats) | undefined
+    }
+  | { readonly ok: false; readonly faults: readonly string[] }
+
+/** Opens the store that `LIMITER_STORE` names. */
+export const openStore = async (settings: LimiterSettings, log: Log): Promise<OpenStore> => {
+  const { monotonicUs } = systemMonotonicClock
+  const address = settings.LIMITER_STORE
+  if (address.kind === 'memory') {
+    const store = createMemoryStore({ nowUs: monotonicUs })
+    return { ok: true, store: { ...store, [Symbol.asyncDispose]: async () => {} }, memoryStats: store.stats }
+  }
+  const files = await readFiles({
+    password: ['LIMITER_STORE_PASSWORD_FILE', settings.LIMITER_STORE_PASSWORD_FILE],
+    ca: ['LIMITER_STORE_TLS_CA', settings.LIMITER_STORE_TLS_CA],
+    cert: ['LIMITER_STORE_TLS_CERT', settings.LIMITER_STORE_TLS_CERT],
+    key: ['LIMITER_STORE_TLS_KEY', settings.LIMITER_STORE_TLS_KEY],
+  })
+  if (!files.ok) return files
+  const opened = await openRedisStore({
+    address,
+    credentials: { ...files.texts, password: files.texts.password?.trim() },
+    deadlineMs: settings.LIMITER_STORE_DEADLINE_MS,
+    shardCount: settings.LIMITER_SHARDS,
+    timers: systemTimers,
+    randomness: systemRandomness,
+    monotonicUs,
+    onError: (error) => log.warn({ error: error.message }, 'a connection to the store failed'),
+  })
+  if (!opened.ok) return { ok: false, faults: [`LIMITER_STORE: ${opened.fault}`] }
+  for (const warning of opened.warnings) log.warn(warning)
+  return { ok: true, store: opened.store, memoryStats: undefined }
+}
+
+type Files<Name extends string> =
+  | { readonly ok: true; readonly texts: Readonly<Record<Name, string | undefined>> }
+  | { readonly ok: false; readonly faults: readonly string[] }
+
+/** Reads the files that settings name; every one that cannot be read is a fault. */
+const readFiles = async <Name extends string>(
+  wanted: Readonly<Record<Name, readonly [setting: string, path: string | undefined]>>,
+): Promise<Files<Name>> => {
+  const texts: Partial<Record<Name, string | undefined>> = {}
+  const faults: string[] = []
+  for (const [name, [setting, path]] of Object.entries(wanted) as [Name, readonly [string, string | undefined]][]) {
+    texts[name] =
+      path === undefined
+        ? undefined
+        : await readFile(path, 'utf8').catch(() => void faults.push(`${setting}: ${path} cannot be read`))
+  }
+  return faults.length === 0 ? { ok: true, texts: texts as Record<Name, string | undefined> } : { ok: false, faults }
+}

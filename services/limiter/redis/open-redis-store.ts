@@ -1,0 +1,87 @@
+import type { Timers } from '../../seams/timers.ts'
+import type { BucketStore } from '../core/store.ts'
+import { type Credentials, createConnection, type RedisConnection } from './connect.ts'
+import { createRedisStore } from './redis-store.ts'
+import { createRunScript } from './run-script.ts'
+import { createShards } from './shards.ts'
+import type { RedisAddress } from './store-address.ts'
+
+const SHARDS_KEY = 'weir:meta'
+const CONNECT_DEADLINE_MS = 10_000
+
+export type OpenRedisStore =
+  | {
+      readonly ok: true
+      readonly store: BucketStore & AsyncDisposable
+      /** What an operator should mend, though the store works. */
+      readonly warnings: readonly string[]
+    }
+  | { readonly ok: false; readonly fault: string }
+
+type Options = {
+  readonly address: RedisAddress
+  readonly credentials: Credentials
+  readonly deadlineMs: number
+  readonly shardCount: number
+  readonly timers: Timers
+  readonly randomness: () => number
+  readonly monotonicUs: () => number
+  readonly onError: (error: Error) => void
+}
+
+/** Connects, and makes sure that every limiter of this Redis spreads its buckets over the same number of shards. */
+export const openRedisStore = async (options: Options): Promise<OpenRedisStore> => {
+  const { address, credentials, randomness, onError, shardCount, timers } = options
+  const connection = createConnection({ address, credentials, randomness, onError })
+  const failed = async (fault: string) => {
+    await connection[Symbol.asyncDispose]()
+    return { ok: false, fault } as const
+  }
+  const problem = await connectWithin(connection, timers)
+  if (problem !== undefined) return failed(`cannot connect: ${problem}`)
+  try {
+    const agreed = await agreeOnShards(connection, shardCount)
+    if (agreed !== shardCount)
+      return failed(
+        `LIMITER_SHARDS is ${shardCount}, but this Redis holds buckets of limiters with ${agreed}: set it to ${agreed}`,
+      )
+    const run = createRunScript({ connection })
+    const store = createRedisStore({ shards: createShards(shardCount), run, ...options })
+    const dispose = () => connection[Symbol.asyncDispose]()
+    return { ok: true, store: { ...store, [Symbol.asyncDispose]: dispose }, warnings: await memoryWarnings(connection) }
+  } catch (error) {
+    return failed(messageOf(error))
+  }
+}
+
+const connectWithin = (connection: RedisConnection, timers: Timers) =>
+  new Promise<string | undefined>((resolve) => {
+    const cancel = timers.after(CONNECT_DEADLINE_MS, () => resolve(`no answer within ${CONNECT_DEADLINE_MS / 1000} s`))
+    connection
+      .connect()
+      .then(
+        () => resolve(undefined),
+        (error: unknown) => resolve(messageOf(error)),
+      )
+      .finally(cancel)
+  })
+
+/** The first limiter writes its count; whoever comes later reads that. */
+const agreeOnShards = async (connection: RedisConnection, shardCount: number) => {
+  await connection.call('SET', SHARDS_KEY, `shards=${shardCount}`, 'NX')
+  const written = String(await connection.call('GET', SHARDS_KEY))
+  return Number(/^shards=(\d+)$/.exec(written)?.[1])
+}
+
+/** With a bound on memory and another policy than volatile-ttl, Redis forgets drained buckets first, or takes no new ones. */
+const memoryWarnings = async (connection: RedisConnection): Promise<readonly string[]> => {
+  // A user may be denied INFO: then nobody knows.
+  const info = String(await connection.call('INFO', 'memory').catch(() => ''))
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
+  if (policy === undefined || policy === 'volatile-ttl') return []
+  return [
+    `maxmemory-policy is ${policy}: set it to volatile-ttl, so that a Redis that is full forgets the fullest buckets first`,
+  ]
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
