@@ -20,6 +20,7 @@ export const admit = (app: FastifyInstance, { identify, limiter, domain }: Ports
   app.decorateRequest('identity')
   app.decorateRequest('caller')
   app.addHook('onRequest', (request, _reply, done) => {
+    checkHost(request.raw)
     request.identity = identify({
       peer: request.raw.socket.remoteAddress,
       forwardedFor: forwardedFor(request),

@@ -1,20 +1,36 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { domainName } from '../contract/check.ts'
-import { policyName } from '../contract/decision.ts'
-import { createLimiter } from '../limiter/core/limiter.ts'
-import { createMemoryStore } from '../limiter/core/memory-store.ts'
-import { createRpcServer } from '../limiter/rpc/server.ts'
-import { systemWallClock } from '../seams/clock.ts'
+
+const main = fileURLToPath(new URL('../limiter/main.ts', import.meta.url))
 
 /** What the limiter of this fixture gives to each client. */
 export const rule = { capacityTokens: 100, refillTokens: 50, periodS: 1 } as const
 
-/** The real limiter with its memory store in a process of its own, so that it can be killed and stopped as a process. */
+const policies = `
+domain: api
+subject: client
+policies:
+  - { name: per-client, by: [client], capacity: ${rule.capacityTokens}, refill: ${rule.refillTokens}/s }
+`
+
+/** The real limiter in a process of its own, with its memory store, so that it can be killed and stopped as a process. */
 export const startLimiterProcess = async (port: number) => {
-  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), String(port)], {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  const folder = await mkdtemp(join(tmpdir(), 'weir-limiter-'))
+  const policyFile = join(folder, 'policies.yaml')
+  await writeFile(policyFile, policies)
+  const child = spawn(process.execPath, [main], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    env: {
+      ...process.env,
+      LIMITER_ADDRESS: `127.0.0.1:${port}`,
+      LIMITER_ADMIN_ADDRESS: '127.0.0.1:0',
+      LIMITER_STORE: 'memory:',
+      LIMITER_POLICIES: policyFile,
+    },
   })
   await new Promise<void>((resolve, reject) => {
     child.once('message', () => resolve())
@@ -23,7 +39,10 @@ export const startLimiterProcess = async (port: number) => {
   return {
     signal: (name: 'SIGSTOP' | 'SIGCONT') => child.kill(name),
     kill: () => kill(child),
-    [Symbol.asyncDispose]: () => kill(child),
+    [Symbol.asyncDispose]: async () => {
+      await kill(child)
+      await rm(folder, { recursive: true, force: true })
+    },
   }
 }
 
@@ -42,29 +61,3 @@ export const freePort = () =>
       server.close(() => resolve(typeof bound === 'object' && bound !== null ? bound.port : 0))
     })
   })
-
-const serve = async (port: string | undefined) => {
-  const domain = domainName('api')
-  const policy = {
-    kind: 'counting',
-    name: policyName('per-client'),
-    conditions: [],
-    by: ['client'],
-    rule,
-    overrides: [],
-    mode: 'enforce',
-    onStoreFailure: 'share',
-  } as const
-  const limiter = createLimiter({
-    policies: () => new Map([[domain, { domain, subject: 'client', policies: [policy] }]]),
-    store: createMemoryStore(systemWallClock),
-    observer: { answered: () => {}, uncountable: () => {} },
-  })
-  const bound = await createRpcServer({ limiter, admin: undefined }).listen(`127.0.0.1:${port}`)
-  if (!bound.ok) throw bound.fault.error
-  process.send?.('serving')
-  // Its parent has ended: so must it.
-  process.once('disconnect', () => process.exit(0))
-}
-
-if (import.meta.main) await serve(process.argv[2])

@@ -146,6 +146,14 @@ test('the configured numbers hold for a client whose reported ones are smaller',
   expect(allowed(ada, 100)).toBe(50)
 })
 
+test('a reported refill that is faster than the configured one holds', () => {
+  const { learn, allowed, pass } = openBuckets()
+  learn(ada, reported({ capacityTokens: 50, refillTokens: 40, periodS: 1 }))
+  expect(allowed(ada, 100)).toBe(50)
+  pass(1_000_000)
+  expect(allowed(ada, 100)).toBe(40)
+})
+
 test('a report about one policy does not hide that another one is larger', () => {
   const { learn, allowed } = openBuckets()
   learn(ada, reported({ capacityTokens: 600, refillTokens: 50, periodS: 1 }))

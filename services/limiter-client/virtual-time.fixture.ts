@@ -46,6 +46,8 @@ export const createVirtualTime = () => {
     monotonicClock,
     timers,
     nowMs: () => nowUs / 1000,
+    /** Timers that are still set. */
+    pendingTimers: () => timeouts.size,
     /** Lets time pass with a loop that keeps up. */
     pass: async (ms: number) => {
       const endUs = nowUs + ms * 1000

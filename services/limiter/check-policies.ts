@@ -17,14 +17,15 @@ const check = async (path: string) => {
 }
 
 const listProblems = (problems: readonly PolicyProblem[]) =>
-  `${problems.map(formatProblem).join('\n')}\n\n${count(problems.length, 'problem')}. The limiter would keep the policies that it has.\n`
+  `${problems.map((problem) => `${formatProblem(problem)}\n`).join('')}
+${problems.length === 1 ? '1 problem' : `${problems.length} problems`}: a limiter would refuse these policies.
+`
 
 const summarize = (path: string, sets: PolicySets) => {
-  const policies = [...sets.values()].flatMap((set) => set.policies)
   const rows = [...sets.values()].flatMap(({ domain, policies }) => policies.map((policy) => row(domain, policy)))
   const domains = sets.size === 1 ? '1 domain' : `${sets.size} domains`
-  const total = `${domains}, ${policies.length === 1 ? '1 policy' : `${policies.length} policies`}`
-  return `${path}: ${total}, no problem\n\n${table([HEADINGS, ...rows])}`
+  const policies = rows.length === 1 ? '1 policy' : `${rows.length} policies`
+  return `${path}: ${domains}, ${policies}, no problem\n\n${table([HEADINGS, ...rows])}`
 }
 
 const HEADINGS = [
@@ -58,8 +59,6 @@ const table = (rows: readonly (readonly string[])[]) => {
   const line = (cells: readonly string[]) => cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')
   return rows.map((cells) => `${line(cells).trimEnd()}\n`).join('')
 }
-
-const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`
 
 const [path, ...rest] = process.argv.slice(2)
 if (path === undefined || path.startsWith('-') || rest.length > 0) {

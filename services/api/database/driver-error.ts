@@ -17,6 +17,7 @@ const UNIQUE_VIOLATION = '23505'
 const UNAVAILABLE = [
   '08', // connection exception
   '25006', // read-only: a standby, after a failover
+  '25P03', // this process stood still in a transaction
   '28', // the credentials are not accepted (any more)
   '3D000', // the database is not there
   '53', // out of connections, memory, disk

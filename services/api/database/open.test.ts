@@ -6,14 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Database, DatabaseUnavailable, UniqueViolation } from './database.ts'
+import { openOrThrow } from './databases.fixture.ts'
 import { openDatabase } from './open.ts'
 import { type PostgresFixture, startPostgres } from './postgres.fixture.ts'
-
-const open = async (url: string): Promise<Database> => {
-  const opened = await openDatabase(url)
-  if (!opened.ok) throw new Error(opened.fault)
-  return opened.database
-}
 
 let postgres: PostgresFixture
 beforeAll(async () => {
@@ -34,7 +29,7 @@ describe.each([
 ])('%s', (_, createDatabase) => {
   let database: Database
   beforeAll(async () => {
-    database = await open(await createDatabase())
+    database = await openOrThrow(await createDatabase())
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
@@ -77,7 +72,7 @@ describe.each([
   })
 
   test('a closed database is unavailable', async () => {
-    const closed = await open(await createDatabase())
+    const closed = await openOrThrow(await createDatabase())
     await closed[Symbol.asyncDispose]()
     await expect(closed.query('select 1')).rejects.toBeInstanceOf(DatabaseUnavailable)
   })
@@ -98,7 +93,7 @@ describe('PostgreSQL', () => {
       return code
     })
     expect(await Promise.all(starts)).toEqual([0, 0, 0])
-    await using database = await open(url)
+    await using database = await openOrThrow(url)
     expect(await database.query('select number from schema_migrations order by number')).toEqual([
       { number: 1 },
       { number: 2 },
@@ -155,7 +150,7 @@ describe('PostgreSQL', () => {
   })
 
   test('a connection that falls silent is given up, and the next request gets another', async () => {
-    await using database = await open(await postgres.createDatabase())
+    await using database = await openOrThrow(await postgres.createDatabase())
     const [backend] = await database.query<{ pid: number }>('select pg_backend_pid() as pid')
     const pid = backend?.pid ?? Number.NaN
     process.kill(pid, 'SIGSTOP')
@@ -166,7 +161,7 @@ describe('PostgreSQL', () => {
   })
 
   test('transactions that deadlock run again instead of failing', async () => {
-    await using database = await open(await postgres.createDatabase())
+    await using database = await openOrThrow(await postgres.createDatabase())
     await database.query(...insertOrder('a', '1'))
     await database.query(...insertOrder('b', '2'))
     const both = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
@@ -185,7 +180,7 @@ describe('PostgreSQL', () => {
   })
 
   test('more requests than connections wait their turn', async () => {
-    await using database = await open(await postgres.createDatabase())
+    await using database = await openOrThrow(await postgres.createDatabase())
     const rows = await Promise.all(
       Array.from({ length: 100 }, (_, index) => database.query('select $1::integer as index', [index])),
     )
@@ -197,12 +192,12 @@ test('a folder keeps its rows, and refuses a second process while one uses it', 
   const folder = mkdtempSync(join(tmpdir(), 'weir-pglite-'))
   const url = `pglite:${join(folder, 'data')}`
   {
-    await using database = await open(url)
+    await using database = await openOrThrow(url)
     await database.query(...insertOrder('kept', 'kept'))
     expect(await openDatabase(url)).toEqual({ ok: false, fault: expect.stringContaining('in use by another process') })
   }
   {
-    await using database = await open(url)
+    await using database = await openOrThrow(url)
     expect(await database.query('select id from orders')).toEqual([{ id: 'kept' }])
   }
   rmSync(folder, { recursive: true })

@@ -9,6 +9,7 @@ const everywhere = [
   'repeated_field',
   'unknown_field',
   'credential_invalid',
+  'rate_limit_never_satisfiable',
   'url_too_long',
   'headers_too_large',
   'internal_error',

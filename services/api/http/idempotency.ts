@@ -7,7 +7,6 @@ export const idempotencyKey = Type.Optional(
     pattern: '^[!-~]{1,255}$',
     description:
       '1 to 255 visible ASCII characters of the client’s choice, such as a UUID. A request that is sent again with the same key within 24 hours gets the response of the first one, and nothing is created twice.',
-    examples: ['5f1d3c9e-0d5b-4c37-9b1f-4a3a4b7f0d11'],
   }),
 )
 

@@ -24,7 +24,10 @@ const reference = line(
   orderLimits.reference,
   'The owner’s own number of the order; no two orders of an owner have the same. One line without control characters.',
 )
-export const customerReference = line(orderLimits.reference, 'The owner’s own number of the customer. One line without control characters.')
+export const customerReference = line(
+  orderLimits.reference,
+  'The owner’s own number of the customer. One line without control characters.',
+)
 export const sku = line(orderLimits.reference, 'The article’s stock keeping unit. One line without control characters.')
 const note = Type.String({
   maxLength: orderLimits.note,

@@ -1,5 +1,5 @@
 import swagger from '@fastify/swagger'
-import { type FastifyInstance, fastify, type InjectOptions } from 'fastify'
+import { type FastifyInstance, fastify } from 'fastify'
 import type { Database } from '../database/database.ts'
 import { createCursorSigner } from '../http/cursor.ts'
 import { renderErrors } from '../http/render-errors.ts'
@@ -31,11 +31,24 @@ export const createRoutesApp = async (database: Database): Promise<FastifyInstan
   return app
 }
 
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+type Sent = { readonly body?: unknown; readonly text?: string; readonly headers?: Readonly<Record<string, string>> }
+
 /** Requests of one owner, whose orders no other test sees. */
-export const callAs = (app: FastifyInstance, owner: string | undefined) => {
-  const headers = owner === undefined ? {} : { 'x-owner': owner }
-  return async (method: InjectOptions['method'], url: string, options: Omit<InjectOptions, 'method' | 'url'> = {}) => {
-    const response = await app.inject({ ...options, method, url, headers: { ...headers, ...options.headers } })
+export const callAs =
+  (app: FastifyInstance, owner: string | undefined) =>
+  async (method: Method, url: string, { body, text, headers }: Sent = {}) => {
+    const payload = text ?? (body === undefined ? undefined : JSON.stringify(body))
+    const response = await app.inject({
+      method,
+      url,
+      headers: {
+        ...(owner !== undefined && { 'x-owner': owner }),
+        ...(payload !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(payload !== undefined && { payload }),
+    })
     return {
       status: response.statusCode,
       headers: response.headers,
@@ -43,4 +56,3 @@ export const callAs = (app: FastifyInstance, owner: string | undefined) => {
       body: response.body === '' ? undefined : response.json(),
     }
   }
-}

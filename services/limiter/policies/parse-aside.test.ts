@@ -61,7 +61,7 @@ test('parsing that takes too much memory is given up, and nothing else', async (
   const files = Array.from({ length: 100 }, (_, index) => ({ name: `${index}.yaml`, text: '[\n'.repeat(500_000) }))
   const parsed = await parseAside(files, { timers: systemTimers, signal: never })
   expect(parsed.ok ? [] : parsed.problems.map(formatProblem)).toEqual([
-    expect.stringMatching(/^0\.yaml:1:1: cannot be parsed: /),
+    expect.stringMatching(/^0\.yaml:1:1: cannot be parsed: .*memory/),
   ])
 }, 60_000)
 

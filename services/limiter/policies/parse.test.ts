@@ -166,6 +166,12 @@ test('an attribute value or name that no request can have is a problem', () => {
   ])
 })
 
+test('a domain as long as a request may name is the longest', () => {
+  const document = (domain: string) => `domain: ${domain}\nsubject: client\npolicies: []\n`
+  expect(problemsOf(document('ü'.repeat(128)))).toEqual([])
+  expect(problemsOf(document('ü'.repeat(129)))).toEqual(['1.yaml:1:9 domain: is longer than 256 bytes: shorten it'])
+})
+
 test('any set of policies, written as YAML or JSON, is read back', () => {
   fc.assert(
     fc.property(policySet, fc.boolean(), (set, asJson) => {

@@ -1,4 +1,4 @@
-import { chmod, mkdir, symlink, truncate, writeFile } from 'node:fs/promises'
+import { mkdir, symlink, truncate, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import { formatProblem } from './problem.ts'
@@ -84,14 +84,5 @@ test('what is neither a file nor a folder is a problem, and is not waited for', 
   await new Promise<void>((resolve) => server.listen(folder.at('socket'), resolve))
   expect(await faultsOf(folder.at('socket'))).toEqual([
     `${folder.at('socket')}:1:1: is neither a file nor a folder: name one`,
-  ])
-})
-
-test.skipIf(process.getuid?.() === 0)('a file that this user may not read is a problem', async () => {
-  await using folder = await openTemporaryFolder()
-  await writeFile(folder.at('a.yaml'), '')
-  await chmod(folder.at('a.yaml'), 0)
-  expect(await faultsOf(folder.at('a.yaml'))).toEqual([
-    `${folder.at('a.yaml')}:1:1: may not be read by this user: give it permission`,
   ])
 })
