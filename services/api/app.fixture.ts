@@ -104,30 +104,40 @@ export type RawResponse = {
   readonly body: string
 }
 
-/**
- * Writes bytes to a connection and reads until the server closes it, or until it has given so many final answers. Parts are
- * written one after the other, each once the one before has left.
- */
+type Reading = {
+  /** Read no further than this many final answers; else until the server closes. */
+  readonly answers?: number
+  /** Read nothing before everything has been written, as simple clients do. */
+  readonly readsLate?: boolean
+}
+
+/** Writes parts to a connection, each once the one before has left, and reads what comes back. */
 export const exchange = async (
   url: string,
   parts: readonly (string | Promise<unknown>)[],
-  answers = Number.POSITIVE_INFINITY,
+  { answers = Number.POSITIVE_INFINITY, readsLate = false }: Reading = {},
 ) => {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   const received: Buffer[] = []
   const responses = () => parseResponses(Buffer.concat(received).toString('latin1'))
   const done = new Promise<void>((resolve) => {
-    socket.on('data', (chunk) => {
-      received.push(chunk)
-      if (responses().filter(({ status }) => status !== 100).length >= answers) resolve()
-    })
     socket.once('error', () => resolve())
     socket.once('close', () => resolve())
+    socket.on('answer', () => {
+      if (responses().filter(({ status }) => status !== 100).length >= answers) resolve()
+    })
   })
+  const read = () =>
+    socket.on('data', (chunk) => {
+      received.push(chunk)
+      socket.emit('answer')
+    })
+  if (!readsLate) read()
   for (const part of parts) {
     if (typeof part !== 'string') await part
     else await new Promise((resolve) => socket.write(Buffer.from(part, 'latin1'), resolve))
   }
+  if (readsLate) read()
   await done
   const isClosed = socket.readableEnded || socket.destroyed
   socket.destroy()

@@ -29,7 +29,9 @@ describe('paths and methods', () => {
     '%s on a path that does not answer it: 405 with those that it does',
     async (method) => {
       await using api = await openApp()
-      const { responses } = await exchange(api.url, [`${method} /v1/notes?x=1 HTTP/1.1\r\nHost: test\r\n\r\n`], 1)
+      const { responses } = await exchange(api.url, [`${method} /v1/notes?x=1 HTTP/1.1\r\nHost: test\r\n\r\n`], {
+        answers: 1,
+      })
       expect(responses[0]?.status).toBe(405)
       expect(codeOf(responses[0]?.body ?? '')).toBe('method_not_allowed')
       expect(responses[0]?.headers.get('allow')).toBe('GET, HEAD, POST')
@@ -59,7 +61,9 @@ describe('paths and methods', () => {
 
   test('a path may be sent as an absolute URL', async () => {
     await using api = await openApp()
-    const { responses } = await exchange(api.url, ['GET http://test/v1/notes?a=1 HTTP/1.1\r\nHost: test\r\n\r\n'], 1)
+    const { responses } = await exchange(api.url, ['GET http://test/v1/notes?a=1 HTTP/1.1\r\nHost: test\r\n\r\n'], {
+      answers: 1,
+    })
     expect(responses[0]?.status).toBe(200)
     expect(api.checks[0]?.['route']).toBe('GET /v1/notes')
   })
@@ -116,7 +120,9 @@ describe('identification', () => {
   test('two Authorization headers are malformed, even if one is right', async () => {
     await using api = await openApp()
     const line = `Authorization: Bearer ${writer.key}\r\n`
-    const { responses } = await exchange(api.url, [`GET /v1/notes HTTP/1.1\r\nHost: test\r\n${line}${line}\r\n`], 1)
+    const { responses } = await exchange(api.url, [`GET /v1/notes HTTP/1.1\r\nHost: test\r\n${line}${line}\r\n`], {
+      answers: 1,
+    })
     expect(responses[0]?.status).toBe(401)
   })
 
@@ -138,7 +144,7 @@ describe('identification', () => {
       'Forwarded: for=2.2.2.2',
       'X-Real-IP: 3.3.3.3',
     ]
-    await exchange(api.url, [`GET /v1/notes HTTP/1.1\r\nHost: test\r\n${lines.join('\r\n')}\r\n\r\n`], 1)
+    await exchange(api.url, [`GET /v1/notes HTTP/1.1\r\nHost: test\r\n${lines.join('\r\n')}\r\n\r\n`], { answers: 1 })
     expect(api.checks[0]?.['client']).toBe('ip:203.0.113.9')
   })
 
@@ -186,7 +192,7 @@ describe('the gate', () => {
   test('comes before the body: a refusal is answered while the body is still on its way', async () => {
     await using api = await openApp({ decide: () => denied })
     const head = `POST /v1/notes HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${writer.key}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`
-    const { responses } = await exchange(api.url, [head], 1)
+    const { responses } = await exchange(api.url, [head], { answers: 1 })
     expect(responses[0]?.status).toBe(429)
   })
 
@@ -264,7 +270,7 @@ describe('bodies', () => {
       const head = `POST /v1/notes HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${writer.key}\r\nContent-Type: application/json\r\n${line}\r\n\r\n`
       const body = 'a'.repeat(4_000_000)
       const sent = line.startsWith('T') ? `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n` : body
-      const { responses } = await exchange(api.url, [head, sent], 1)
+      const { responses } = await exchange(api.url, [head, sent], { answers: 1, readsLate: true })
       expect(responses[0]?.status).toBe(413)
     },
   )
@@ -335,7 +341,7 @@ test('whatever is sent, the answer has a known shape and was charged once', asyn
     fc.asyncProperty(request, async ({ method, target, headers, body }) => {
       api.checks.length = 0
       const bytes = `${[`${method} ${target} HTTP/1.1`, ...headers, 'Connection: close'].join('\r\n')}\r\n\r\n${body}`
-      const { responses } = await exchange(api.url, [bytes, 'end'], 1)
+      const { responses } = await exchange(api.url, [bytes, 'end'], { answers: 1 })
       const answer = responses.find(({ status }) => status !== 100) ?? expect.fail('no answer')
       expect(api.checks.length).toBeGreaterThanOrEqual(1)
       expect(answer.headers.get('ratelimit-limit')).toBe('60')

@@ -154,7 +154,7 @@ const cases: readonly Case[] = [
 describe('what the parser refuses has the shape of every error and is charged', () => {
   test.each(cases)('$claim: $status $code', async ({ bytes, status, code, closes, client = 'ip:127.0.0.1' }) => {
     await using api = await openApp()
-    const { responses, isClosed } = await exchange(api.url, [bytes], closes ? undefined : 1)
+    const { responses, isClosed } = await exchange(api.url, [bytes], closes ? {} : { answers: 1 })
     expect(responses).toHaveLength(1)
     const [response] = responses
     expect(response?.status).toBe(status)
@@ -170,7 +170,7 @@ describe('what the parser refuses has the shape of every error and is charged', 
 
   test.each(cases)('$claim: 429 when its allowance is used up', async ({ bytes }) => {
     await using api = await openApp({ decide: () => denied })
-    const { responses } = await exchange(api.url, [bytes], 1)
+    const { responses } = await exchange(api.url, [bytes], { answers: 1 })
     expect(responses[0]?.status).toBe(429)
     expect(JSON.parse(responses[0]?.body ?? '')).toEqual({ error: expect.stringContaining('7 seconds') })
     expect(responses[0]?.headers.get('retry-after')).toBe('7')
@@ -179,7 +179,7 @@ describe('what the parser refuses has the shape of every error and is charged', 
   test('what no route was found for is charged as unmatched', async () => {
     await using api = await openApp()
     for (const bytes of [get('/v1/notes/%zz'), 'FOO / HTTP/1.1\r\n\r\n', get('/v1/notes', 'Host: other')])
-      await exchange(api.url, [bytes], 1)
+      await exchange(api.url, [bytes], { answers: 1 })
     expect(api.checks.map(({ route }) => route)).toEqual(['unmatched', 'unmatched', 'unmatched'])
   })
 
@@ -209,9 +209,19 @@ describe('what the parser refuses has the shape of every error and is charged', 
     expect(isClosed).toBe(true)
   })
 
+  test('more of the same while the gate is asked is answered once', async () => {
+    await using api = await openApp({ decide: () => new Promise((resolve) => setTimeout(resolve, 100, allowed)) })
+    const pause = new Promise((resolve) => setTimeout(resolve, 30))
+    const { responses } = await exchange(api.url, ['GARBAGE\r\n\r\n', pause, 'GARBAGE\r\n\r\n'])
+    expect(responses.map(({ status }) => status)).toEqual([400])
+    expect(api.checks).toHaveLength(1)
+  })
+
   test('an answer reaches a client that is still sending', async () => {
     await using api = await openApp()
-    const { responses } = await exchange(api.url, [get('/v1/notes', `X-Note: ${'a'.repeat(2_000_000)}`)])
+    const { responses } = await exchange(api.url, [get('/v1/notes', `X-Note: ${'a'.repeat(8_000_000)}`)], {
+      readsLate: true,
+    })
     expect(responses.map(({ status }) => status)).toEqual([431])
   })
 })
@@ -251,7 +261,7 @@ describe('Expect: 100-continue', () => {
 
   test('a caller that may come in is asked for its body', async () => {
     await using api = await openApp()
-    const { responses } = await exchange(api.url, [head(writer.key), '{}'], 1)
+    const { responses } = await exchange(api.url, [head(writer.key), '{}'], { answers: 1 })
     expect(responses.map(({ status }) => status)).toEqual([100, 200])
     expect(responses[1]?.headers.get('connection')).toBe('keep-alive')
   })
@@ -263,6 +273,7 @@ describe('Expect: 100-continue', () => {
     await using api = await openApp(decision === undefined ? {} : { decide: () => decision })
     const { responses, isClosed } = await exchange(api.url, [head(key)])
     expect(responses.map((response) => response.status)).toEqual([status])
+    expect(responses[0]?.headers.get('connection')).toBe('close')
     expect(isClosed).toBe(true)
   })
 })

@@ -31,7 +31,8 @@ export type Script = (check: Check) => Reply | Promise<Reply>
 /** A real gRPC server that answers as the test says; the script can be exchanged while it runs. */
 export const openScriptedLimiter = async (script: Script, target = '127.0.0.1:0') => {
   const state = { script, asked: 0, cancelled: 0, peers: new Set<string>() }
-  const server = new Server({ 'grpc.max_receive_message_length': -1 })
+  // As many streams as the real one takes.
+  const server = new Server({ 'grpc.max_concurrent_streams': 1_000 })
   const service = {
     ShouldAllow: {
       path: ShouldAllow.path,

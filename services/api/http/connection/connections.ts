@@ -12,7 +12,7 @@ export type Connections = {
   /** Takes over what Node's server would answer by itself or not at all. */
   readonly attach: (server: Server) => void
   readonly onClientError: (error: ConnectionError, socket: Socket) => void
-  /** Asks a client that waits for `100 Continue` for its body. Until then the answer closes the connection. */
+  /** Asks a client that waits for `100 Continue` for its body. One that was not asked has its connection closed by Node. */
   readonly askForBody: (request: IncomingMessage, response: ServerResponse) => void
 }
 
@@ -20,7 +20,7 @@ export type Connections = {
 export const createConnections = (dispatch: RequestListener): Connections => {
   const latest = new WeakMap<Socket, Exchange>()
   const refused = new WeakSet<Socket>()
-  const awaitingContinue = new WeakMap<IncomingMessage, { readonly shouldKeepAlive: boolean }>()
+  const awaitingContinue = new WeakSet<IncomingMessage>()
 
   const note = (request: IncomingMessage, response: ServerResponse) => {
     const count = (latest.get(request.socket)?.count ?? 0) + 1
@@ -52,8 +52,7 @@ export const createConnections = (dispatch: RequestListener): Connections => {
       server.maxConnections = httpLimits.connections
       server.prependListener('request', note)
       server.on('checkContinue', (request, response) => {
-        awaitingContinue.set(request, { shouldKeepAlive: response.shouldKeepAlive })
-        response.shouldKeepAlive = false
+        awaitingContinue.add(request)
         note(request, response)
         dispatch(request, response)
       })
@@ -70,10 +69,8 @@ export const createConnections = (dispatch: RequestListener): Connections => {
     },
     onClientError,
     askForBody: (request, response) => {
-      const waiting = awaitingContinue.get(request)
-      if (waiting === undefined || Number(request.headers['content-length']) > httpLimits.bodyBytes) return
-      response.shouldKeepAlive = waiting.shouldKeepAlive
-      response.writeContinue()
+      const isTooLong = Number(request.headers['content-length']) > httpLimits.bodyBytes
+      if (awaitingContinue.has(request) && !isTooLong) response.writeContinue()
     },
   }
 }
