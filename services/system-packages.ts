@@ -3,43 +3,50 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-type SystemPackage = {
-  readonly debianPackage: string
-  readonly program: string
-  /** Folders beside the PATH; Debian keeps PostgreSQL's programs in one for each version. */
-  readonly alsoIn: readonly string[]
+const packages = [
+  { name: 'postgresql', program: 'initdb' },
+  { name: 'redis-server', program: 'redis-server' },
+] as const
+
+type Machine = {
+  readonly path: string
+  /** Folders of programs beside the PATH. */
+  readonly folders: readonly string[]
+  readonly isRoot: boolean
 }
 
-const packages: readonly SystemPackage[] = [
-  { debianPackage: 'postgresql', program: 'initdb', alsoIn: globSync('/usr/lib/postgresql/*/bin') },
-  { debianPackage: 'redis-server', program: 'redis-server', alsoIn: [] },
-]
+const thisMachine = (): Machine => ({
+  path: process.env['PATH'] ?? '',
+  // Debian keeps PostgreSQL's programs in a folder for each version.
+  folders: globSync('/usr/lib/postgresql/*/bin'),
+  isRoot: process.getuid?.() === 0,
+})
+
+export const missingPackages = ({ path, folders }: Pick<Machine, 'path' | 'folders'>) =>
+  packages.filter(({ program }) => !isThere(program, [...path.split(delimiter), ...folders])).map(({ name }) => name)
+
+export type InstallResult = { readonly ok: true } | { readonly ok: false; readonly message: string }
 
 /** Installs what is missing where that is possible; otherwise says what a person must install. */
-export const installSystemPackages = (): { readonly ok: true } | { readonly ok: false; readonly message: string } => {
-  const missing = packages.filter((one) => !isInstalled(one)).map(({ debianPackage }) => debianPackage)
+export const installSystemPackages = (machine = thisMachine()): InstallResult => {
+  const missing = missingPackages(machine)
   if (missing.length === 0) return { ok: true }
   const names = missing.join(' ')
-  if (process.getuid?.() !== 0 || !isOnPath('apt-get'))
-    return {
-      ok: false,
-      message: `These system packages are missing: ${names}. Install them, as root, with: apt-get install --no-install-recommends ${names}`,
-    }
+  const command = `apt-get install --no-install-recommends ${names}`
+  if (!machine.isRoot || !isThere('apt-get', machine.path.split(delimiter)))
+    return { ok: false, message: `These system packages are missing: ${names}. Install them as root: ${command}` }
   process.stderr.write(`Installing system packages (once): ${names} …\n`)
   // A new machine's package lists may be empty or old.
   const installed = aptGet('update') && aptGet('install', '--yes', '--no-install-recommends', ...missing)
-  return installed ? { ok: true } : { ok: false, message: `apt-get could not install ${names}: it says why above.` }
+  return installed ? { ok: true } : { ok: false, message: `${command} failed: apt-get says why above.` }
 }
 
-const isInstalled = ({ program, alsoIn }: SystemPackage) =>
-  isOnPath(program) || alsoIn.some((folder) => existsSync(join(folder, program)))
-
-const isOnPath = (program: string) =>
-  (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)))
+const isThere = (program: string, folders: readonly string[]) =>
+  folders.some((folder) => existsSync(join(folder, program)))
 
 const aptGet = (...options: readonly string[]) =>
   spawnSync('apt-get', ['--quiet', '--quiet', ...options], {
     stdio: ['ignore', 'ignore', 'inherit'],
-    // Services that a package brings must not start: tests start their own.
+    // RUNLEVEL: services that a package brings must not start; tests start their own.
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' },
   }).status === 0

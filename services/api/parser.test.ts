@@ -1,4 +1,5 @@
 // What Node's HTTP parser refuses, or answers by itself, over real connections.
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { allowed, denied, exchange, openApp, reader, writer } from './app.fixture.ts'
 import { httpLimits } from './http/connection/limits.ts'
@@ -201,6 +202,15 @@ describe('what the parser refuses has the shape of every error and is charged', 
     expect(isClosed).toBe(true)
   })
 
+  test('CONNECT after a request that is under way is answered in its turn', async () => {
+    await using api = await openApp({ decide: () => new Promise((resolve) => setTimeout(resolve, 30, allowed)) })
+    const { responses, isClosed } = await exchange(api.url, [
+      `${get('/v1/notes')}CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n`,
+    ])
+    expect(responses.map(({ status }) => status)).toEqual([200, 405])
+    expect(isClosed).toBe(true)
+  })
+
   test('a malformed body behind a refusal is not answered twice', async () => {
     await using api = await openApp()
     const head = `POST /v1/notes HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n`
@@ -224,6 +234,44 @@ describe('what the parser refuses has the shape of every error and is charged', 
     })
     expect(responses.map(({ status }) => status)).toEqual([431])
   })
+})
+
+test('whatever a connection carries, in whatever pieces, the server goes on', { timeout: 60_000 }, async () => {
+  await using api = await openApp({ decide: () => new Promise((resolve) => setTimeout(resolve, 2, allowed)) })
+  const chunked = post('Content-Type: application/json', 'Transfer-Encoding: chunked')
+  const message = fc.constantFrom(
+    get('/v1/notes'),
+    get('/v1/notes/%zz'),
+    get('/v1/notes', 'Expect: 100-continue'),
+    get('/v1/notes', 'Transfer-Encoding: chunked'),
+    `${post('Content-Type: application/json', 'Content-Length: 2')}\r\n\r\n{}`,
+    `${post('Content-Type: application/json', 'Content-Length: 2', 'Expect: 100-continue')}\r\n\r\n{}`,
+    `${chunked}\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+    `${chunked}\r\n\r\n2\r\n{}zz`,
+    'POST /v1/notes HTTP/1.1\r\nHost: test\r\nContent-Length: 3\r\n\r\nabc',
+    'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n',
+    'GET /v1/notes HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n',
+    'GARBAGE\r\n\r\n',
+    '\r\n',
+  )
+  const known = [100, 200, 400, 401, 405]
+  await fc.assert(
+    fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 5 }), fc.nat(400), async (messages, cut) => {
+      const bytes = messages.join('')
+      // The connection ends as the client wants, wherever its last message is.
+      const { responses } = await exchange(api.url, [
+        bytes.slice(0, cut),
+        bytes.slice(cut),
+        get('/', 'Connection: close'),
+      ])
+      for (const { status, body } of responses) {
+        expect([...known, 404]).toContain(status)
+        if (status >= 400) expect(JSON.parse(body).error.code).toEqual(expect.any(String))
+      }
+      expect((await fetch(`${api.url}/v1/notes`)).status).toBe(200)
+    }),
+    { numRuns: 300 },
+  )
 })
 
 describe.concurrent('time', () => {

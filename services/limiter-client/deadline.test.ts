@@ -44,3 +44,13 @@ test('so is one that stood still within it: the deadline itself is kept', async 
   await time.pass(100)
   expect(expiries).toEqual([{ atMs: 50, lagMs: 35 }])
 })
+
+test('timers that are a little late, as timers are, are no sign of it', async () => {
+  const { time, expiries } = startWait()
+  for (let step = 0; step < 5; step += 1) {
+    await time.pass(9)
+    time.block(3)
+    await time.pass(0)
+  }
+  expect(expiries).toEqual([{ atMs: 50, lagMs: 0 }])
+})

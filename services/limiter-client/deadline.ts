@@ -3,6 +3,8 @@ import type { Timers } from '../seams/timers.ts'
 
 /** A wait is looked after in this many steps: a step that ends late shows that this process stood still meanwhile. */
 const STEPS = 5
+/** Timers are late by this much without anybody standing still. */
+const TIMER_SLACK_US = 2_000
 
 type Options = {
   readonly timers: Timers
@@ -23,7 +25,7 @@ export const startDeadline = ({ timers, monotonicClock, deadlineMs, onExpiry }: 
     const dueUs = Math.min(nowUs + stepUs, endUs)
     return timers.after(Math.ceil((dueUs - nowUs) / 1000), () => {
       nowUs = monotonicClock.monotonicUs()
-      lagUs += Math.max(0, nowUs - dueUs)
+      if (nowUs - dueUs > TIMER_SLACK_US) lagUs += nowUs - dueUs
       if (nowUs >= endUs) onExpiry(lagUs / 1000)
       else callOff = step()
     })

@@ -24,7 +24,7 @@ export type RateLimitOptions = {
   readonly observe?: (gate: GateDecision, request: FastifyRequest) => void
 }
 
-/** Asks for a request that Fastify answers without hooks (`frameworkErrors`). Never rejects; true: a reply has been sent. */
+/** For a request that Fastify answers without hooks (`frameworkErrors`). Never rejects; true: a reply has been sent. */
 export type Gate = (request: FastifyRequest, reply: FastifyReply) => Promise<boolean>
 
 declare module 'fastify' {
@@ -60,7 +60,7 @@ const plugin: FastifyPluginCallback<RateLimitOptions> = (instance, options, done
     try {
       return await askOnce(request, reply)
     } catch (error) {
-      // Whoever calls this from `frameworkErrors` is not waited for: the error would be nobody's, and the request would hang.
+      // Nobody awaits what `frameworkErrors` starts: an error would be nobody's, and the request would hang.
       reply.send(error)
       return true
     }

@@ -1,14 +1,13 @@
 import { Client, type ClientOptions, type ClientUnaryCall, credentials, type ServiceError, status } from '@grpc/grpc-js'
-import type { MonotonicClock } from '../seams/clock.ts'
-import { systemWallClock } from '../seams/clock.ts'
+import { type MonotonicClock, systemWallClock } from '../seams/clock.ts'
 import { decodeAnswer } from '../wire/answer.ts'
 import { MAX_MESSAGE_BYTES, rateLimitService } from '../wire/protocol.ts'
 import type { Asked, AskFailure } from './transport.ts'
 
 /**
- * A call whose asker has given up is left alone for this long before it is cancelled, because a server takes a session with many
- * cancelled calls for a rapid-reset attack and closes it: Node's does so beyond 1,000 at once and 33 more a second.
- * With at most MAX_UNANSWERED calls under way, each for this long, a session stays below that.
+ * A call whose asker has given up is left alone for this long before it is cancelled, because a server takes a session
+ * with many cancelled calls for a rapid-reset attack and closes it: Node's does so beyond 1,000 at once and 33 more a
+ * second. With at most MAX_UNANSWERED calls under way, each for this long, a session stays below that.
  */
 const ABANDONED_MS = 30_000
 export const MAX_UNANSWERED = 900

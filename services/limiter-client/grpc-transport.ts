@@ -7,9 +7,9 @@ import { type Connection, MAX_UNANSWERED, openConnection } from './grpc-connecti
 import type { Transport } from './transport.ts'
 
 /**
- * A connection on which calls are under way and none has ended for this long is given up for a new one: grpc-js has no time limit
- * for connecting, and a host that vanished is noticed late. The time doubles for each that was never heard of, because
- * grpc-js does not close a socket on which it is still connecting.
+ * A connection on which calls are under way and none has ended for this long is given up for a new one: grpc-js has no
+ * time limit for connecting, and a host that vanished is noticed late. The time doubles for each connection that nothing
+ * was heard on, because grpc-js never closes a socket on which it is still connecting.
  */
 const PATIENCE_MIN_US = 1_000_000
 const PATIENCE_MAX_US = 32_000_000

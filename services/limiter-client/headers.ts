@@ -7,8 +7,9 @@ export type Headers = Readonly<Record<string, string>>
 const MAX_INTEGER = 999_999_999_999_999
 
 /**
- * What a response says of the quota: the three `RateLimit-*` fields, and beside them `RateLimit` and `RateLimit-Policy` as
- * draft-ietf-httpapi-ratelimit-headers-11 has them. Empty when nobody counted. All of it is about the one policy of the decision.
+ * What a response says of the quota: the three `RateLimit-*` fields, and beside them `RateLimit` and `RateLimit-Policy`
+ * as draft-ietf-httpapi-ratelimit-headers-11 has them. All of it is about the one policy of the decision; empty when
+ * nobody counted.
  */
 export const rateLimitHeaders = (decision: Decision): Headers => {
   switch (decision.basis) {
@@ -16,7 +17,7 @@ export const rateLimitHeaders = (decision: Decision): Headers => {
     case 'share':
       return decision.verdict === 'allow'
         ? quotaHeaders(decision.policy, decision.quota)
-        : { ...refusedHeaders(decision.policy, decision.quota, retryAfterS(decision.retryAfterMs)) }
+        : refusedHeaders(decision.policy, decision.quota, retryAfterS(decision.retryAfterMs))
     case 'never_satisfiable':
     case 'no_policy':
     case 'exempt':

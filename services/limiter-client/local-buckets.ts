@@ -28,9 +28,9 @@ export type LocalBuckets = {
 type Options = { readonly rule: Rule; readonly maxClients: number; readonly monotonicClock: MonotonicClock }
 
 /**
- * A bucket for each client in this process, for as long as no limiter answers. Its numbers are the configured ones, but never
- * smaller than any that the limiter last reported for a policy of that client; and a question that the limiter does not
- * limit is not limited here. So whoever keeps to the limiter's numbers is never refused here, whatever part of the
+ * A bucket for each client in this process, for as long as no limiter answers. Its numbers are the configured ones, but
+ * never smaller than any that the limiter last reported for a policy of that client; and a question that the limiter does
+ * not limit is not limited here. So whoever keeps to the limiter's numbers is never refused here, whatever part of the
  * requests is decided here: a part of a flow that fits a bucket fits it too.
  */
 export const createLocalBuckets = ({ rule, maxClients, monotonicClock }: Options): LocalBuckets => {

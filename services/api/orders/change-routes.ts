@@ -5,15 +5,15 @@ import { errorResponses } from '../http/error-responses.ts'
 import { entityTag, ifMatch, permitsChange } from '../http/etag.ts'
 import type { SchemaTypes } from '../http/schema-types.ts'
 import { readBodiesOf } from '../http/strict-input.ts'
-import { referenceTaken } from './create-routes.ts'
 import { noParameters } from './list-parameters.ts'
 import type { Order, OrderContent } from './order.ts'
 import { applyPatch, decodeContent, encodeOrder } from './order-body.ts'
 import { orderResponse } from './order-responses.ts'
 import { orderPatch, wholeOrder } from './order-schema.ts'
 import { isPossibleChange, statesAfter } from './order-state.ts'
-import { orderId, orderNotFound, targetOf } from './order-target.ts'
-import type { OrderPorts } from './routes.ts'
+import { orderId, targetOf } from './order-target.ts'
+import type { OrderPorts } from './ports.ts'
+import { orderNotFound, referenceTaken } from './refusals.ts'
 
 export const changeRoutes =
   ({ orders }: Pick<OrderPorts, 'orders'>): FastifyPluginAsync =>

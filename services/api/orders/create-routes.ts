@@ -1,6 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { Type } from 'typebox'
-import { apiError } from '../http/api-error.ts'
 import { errorResponses } from '../http/error-responses.ts'
 import { entityTag } from '../http/etag.ts'
 import { fingerprint, idempotencyKey, keyInUse, keyReused } from '../http/idempotency.ts'
@@ -10,8 +9,9 @@ import { decodeContent, encodeOrder } from './order-body.ts'
 import { orderResponse } from './order-responses.ts'
 import { newOrder } from './order-schema.ts'
 import { ownerOf } from './owner.ts'
+import type { OrderPorts } from './ports.ts'
+import { referenceTaken } from './refusals.ts'
 import type { Created } from './repository.ts'
-import type { OrderPorts } from './routes.ts'
 
 export const createRoutes =
   ({ orders }: Pick<OrderPorts, 'orders'>): FastifyPluginAsync =>
@@ -72,6 +72,3 @@ const refusalOf = (reason: Extract<Created, { ok: false }>['reason']) => {
       return referenceTaken()
   }
 }
-
-export const referenceTaken = () =>
-  apiError(409, 'order_reference_taken', 'Another of your orders has this reference.', 'reference')

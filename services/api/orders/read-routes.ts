@@ -16,9 +16,10 @@ import {
 } from './list-parameters.ts'
 import { encodeItem, encodeOrder } from './order-body.ts'
 import { orderResponse } from './order-responses.ts'
-import { orderId, orderNotFound, targetOf } from './order-target.ts'
+import { orderId, targetOf } from './order-target.ts'
 import { ownerOf } from './owner.ts'
-import type { OrderPorts } from './routes.ts'
+import type { OrderPorts } from './ports.ts'
+import { orderNotFound } from './refusals.ts'
 
 export const readRoutes =
   ({ orders, cursors }: OrderPorts): FastifyPluginAsync =>

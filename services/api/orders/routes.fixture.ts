@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import swagger from '@fastify/swagger'
 import { type FastifyInstance, fastify } from 'fastify'
+import { afterAll, beforeAll, expect } from 'vitest'
 import type { Database } from '../database/database.ts'
+import { openOrThrow } from '../database/databases.fixture.ts'
 import { createCursorSigner } from '../http/cursor.ts'
 import { renderErrors } from '../http/render-errors.ts'
 import { createOrderRepository } from './repository.ts'
@@ -56,3 +59,35 @@ export const callAs =
       body: response.body === '' ? undefined : response.json(),
     }
   }
+
+/** The routes over an embedded database of their own, for the tests of a file. */
+export const useRoutes = () => {
+  const opened = new AsyncDisposableStack()
+  let database: Database
+  let app: FastifyInstance
+  beforeAll(async () => {
+    database = opened.use(await openOrThrow('pglite:memory'))
+    app = await createRoutesApp(database)
+    opened.defer(() => app.close())
+  })
+  afterAll(() => opened.disposeAsync())
+  return {
+    app: () => app,
+    database: () => database,
+    /** Calls of an owner that has no orders yet. */
+    stranger: () => callAs(app, randomUUID()),
+    anybody: () => callAs(app, undefined),
+  }
+}
+
+/** A body that makes an order, or replaces one. */
+export const bodyOf = (change: object = {}) => ({
+  currency: 'EUR',
+  items: [{ sku: 'A', quantity: 2, unit_price: 150 }],
+  ...change,
+})
+
+export const refusal = (status: number, code: string, field?: string) => ({
+  status,
+  body: { error: { code, message: expect.any(String), ...(field !== undefined && { field }) } },
+})

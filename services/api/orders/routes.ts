@@ -1,15 +1,12 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { DatabaseUnavailable } from '../database/database.ts'
 import { apiError, withHeaders } from '../http/api-error.ts'
-import type { CursorSigner } from '../http/cursor.ts'
 import { readStrictly } from '../http/strict-input.ts'
 import { changeRoutes } from './change-routes.ts'
 import { createRoutes } from './create-routes.ts'
 import { itemSchema, orderSchema } from './order-schema.ts'
+import type { OrderPorts } from './ports.ts'
 import { readRoutes } from './read-routes.ts'
-import type { OrderRepository } from './repository.ts'
-
-export type OrderPorts = { readonly orders: OrderRepository; readonly cursors: CursorSigner }
 
 /** `/v1/orders` and everything below. */
 export const ordersRoutes =

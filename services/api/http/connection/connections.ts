@@ -28,6 +28,16 @@ export const createConnections = (dispatch: RequestListener): Connections => {
     latest.set(request.socket, { response, count })
   }
 
+  /** Answers of one connection are in the order of its requests. */
+  const answerInTurn = (socket: Socket, request: IncomingMessage, error: ApiError) => {
+    const answer = () => {
+      if (socket.writable) dispatchRefused({ request, socket, error, dispatch })
+    }
+    const before = latest.get(socket)?.response
+    if (before === undefined || before.closed) answer()
+    else before.once('close', answer)
+  }
+
   const onClientError = (error: ConnectionError, socket: Socket) => {
     // The parser repeats its error for every further packet.
     if (refused.has(socket)) return
@@ -37,14 +47,9 @@ export const createConnections = (dispatch: RequestListener): Connections => {
       socket.destroy()
       return
     }
-    const answer = () => {
-      if (socket.writable) dispatchRefused({ request: unreadRequest(socket), socket, error: fault, dispatch })
-    }
-    const response = latest.get(socket)?.response
-    if (response !== undefined && !response.req.complete) refuseBody(response, fault)
-    else if (response === undefined || response.closed) answer()
-    // Pipelined: the requests before it are answered first.
-    else response.once('close', answer)
+    const before = latest.get(socket)?.response
+    if (before !== undefined && !before.req.complete) refuseBody(before, fault)
+    else answerInTurn(socket, unreadRequest(socket), fault)
   }
 
   return {
@@ -64,7 +69,7 @@ export const createConnections = (dispatch: RequestListener): Connections => {
       server.on('connect', (request, duplex) => {
         const socket = request.socket
         duplex.on('error', () => socket.destroy())
-        dispatchRefused({ request, socket, error: connectRefused, dispatch })
+        answerInTurn(socket, request, connectRefused)
       })
     },
     onClientError,

@@ -1,0 +1,113 @@
+import { createScale, type History, larger, replay } from './history.ts'
+
+/** A history in numbers, all in whole tokens but the last. */
+export type Totals = {
+  readonly offered: number
+  readonly admitted: number
+  /** Offered by calls without an answer: perhaps charged, never admitted. */
+  readonly unanswered: number
+  /** The least that the law lets be admitted; undefined where nothing was refused, since then it claims nothing. */
+  readonly lowerBound: number | undefined
+  /** The most that the law lets be admitted: capacity + rate × duration, and what the faults may add. */
+  readonly upperBound: number
+  /** Admitted above the upper bound (positive) or below the lower (negative); 0 between them. */
+  readonly difference: number
+  /** Calls that were not decided by the bucket that all share. */
+  readonly decidedLocally: number
+}
+
+export const totalsOf = (history: History): Totals => {
+  const { calls } = history
+  const tokensWhere = (verdict: string) => sum(calls.map((call) => (call.verdict === verdict ? call.cost : 0)))
+  const admitted = tokensWhere('allow')
+  const lowerBound = leastAdmitted(history)
+  const upperBound = mostAdmitted(history)
+  return {
+    offered: sum(calls.map(({ cost }) => cost)),
+    admitted,
+    unanswered: tokensWhere('unknown'),
+    lowerBound,
+    upperBound,
+    difference: Math.max(0, admitted - upperBound) + Math.min(0, admitted - (lowerBound ?? 0)),
+    decidedLocally: calls.filter(({ decidedLocally }) => decidedLocally).length,
+  }
+}
+
+const mostAdmitted = (history: History) => {
+  const scale = createScale(history)
+  const endUs = history.calls.reduce(
+    (last, { verdict, responseUs }) => (verdict === 'unknown' ? last : Math.max(last, responseUs)),
+    Number.NEGATIVE_INFINITY,
+  )
+  const capacity = scale.fromTokens(history.rule.capacityTokens)
+  const refilled = endUs === Number.NEGATIVE_INFINITY ? 0n : scale.refilledBy(endUs)
+  return scale.toWholeTokens(capacity + refilled + scale.fromBound(history.faultBound.overTokens))
+}
+
+/**
+ * A full bucket whose demand never pauses turns all its refill into grants: when it refuses a cost c at t, less than c is left, so
+ * charged > capacity + rate·t − c − wasted, where wasted is the refill that found it full because nobody asked. The best such refusal
+ * makes the bound; of its call the invocation is taken for t. Unanswered calls by then, rounding and faults go off it.
+ *
+ * Whether demand paused is read off the history: wasted is at most the running maximum of rate·s − charged(s), as in
+ * `unexplained-refusals.ts`, where what was charged by s is at least what was answered with a grant by then, and at least what an
+ * earlier refusal proves by this very bound. (So a bucket that gets stuck does not look like one that nobody asks.)
+ */
+const leastAdmitted = (history: History): number | undefined => {
+  const scale = createScale(history)
+  const capacity = scale.fromTokens(history.rule.capacityTokens)
+  let granted = 0n
+  let charged = 0n
+  let wasted = 0n
+  let doubtful = scale.fromBound(history.faultBound.underTokens)
+  let least: bigint | undefined
+
+  replay(history, {
+    invoked: ({ invokeUs, verdict, cost }) => {
+      wasted = larger(wasted, scale.refilledBy(invokeUs) - charged)
+      if (verdict === 'unknown') doubtful += scale.fromTokens(cost)
+      if (verdict !== 'deny') doubtful += scale.nanoToken
+    },
+    answered: ({ invokeUs, responseUs, verdict, cost }) => {
+      wasted = larger(wasted, scale.refilledBy(responseUs) - charged)
+      if (verdict === 'allow') {
+        granted += scale.fromTokens(cost)
+        charged = larger(charged, granted)
+      }
+      if (verdict !== 'deny') return
+      const proved = capacity + scale.refilledBy(invokeUs) - scale.fromTokens(cost) - wasted
+      charged = larger(charged, proved)
+      if (least === undefined || proved - doubtful > least) least = proved - doubtful
+    },
+  })
+  // More than `least` was admitted, and in whole tokens.
+  return least === undefined ? undefined : Math.max(0, scale.toWholeTokens(least) + 1)
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0)
+
+const COLUMNS = [
+  ['offered', ({ offered }) => offered],
+  ['admitted', ({ admitted }) => admitted],
+  ['lower bound', ({ lowerBound }) => lowerBound ?? '-'],
+  ['upper bound', ({ upperBound }) => upperBound],
+  ['difference', ({ difference }) => difference],
+  ['decided locally', ({ decidedLocally }) => decidedLocally],
+] as const satisfies readonly (readonly [string, (totals: Totals) => number | string])[]
+
+/** A table in plain text, one line for each history. */
+export const formatTotals = (rows: readonly { readonly name: string; readonly totals: Totals }[]) => {
+  const cells = [
+    ['', ...COLUMNS.map(([title]) => title)],
+    ...rows.map(({ name, totals }) => [name, ...COLUMNS.map(([, read]) => String(read(totals)))]),
+  ]
+  const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0))) ?? []
+  return cells
+    .map((row) =>
+      row
+        .map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
