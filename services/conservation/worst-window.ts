@@ -1,4 +1,4 @@
-import { type Call, createScale, type History, larger } from './history.ts'
+import { type Call, createScale, type History, larger, type Scale } from './history.ts'
 
 /** A stretch of time that holds whole admitted calls. */
 export type Window = {
@@ -35,9 +35,11 @@ export const worstWindow = (history: History): Window | undefined => {
     if (worst === undefined || amount > worst.amount) worst = { amount, endUs: responseUs }
   }
   if (worst === undefined) return undefined
+  const { startUs, admittedTokens } = worstStart(starts, worst.endUs, scale)
   return {
-    ...worstStart(starts, worst.endUs, scale.refilledBy, scale.fromTokens),
+    startUs,
     endUs: worst.endUs,
+    admittedTokens,
     excessTokens: scale.toTokens(worst.amount - scale.fromTokens(history.rule.capacityTokens)),
   }
 }
@@ -67,12 +69,7 @@ const createSuffixes = (length: number) => {
 }
 
 /** Where the worst window with this end begins. */
-const worstStart = (
-  starts: readonly Call[],
-  endUs: number,
-  refilledBy: (us: number) => bigint,
-  fromTokens: (tokens: number) => bigint,
-) => {
+const worstStart = (starts: readonly Call[], endUs: number, { fromTokens, refilledBy }: Scale) => {
   let admittedTokens = 0
   let worst = { amount: -1n, startUs: endUs, admittedTokens }
   for (const { invokeUs, responseUs, cost } of starts.toReversed()) {

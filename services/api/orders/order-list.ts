@@ -31,7 +31,7 @@ export const orderListStatement = ({ owner, filter, after, limit }: OrderListing
     conditions.push(`o.customer_reference = ${bind(filter.customerReference)}`)
   if (filter.createdAfterMs !== undefined) conditions.push(`o.created_at > ${instant(filter.createdAfterMs)}`)
   if (filter.createdBeforeMs !== undefined) conditions.push(`o.created_at < ${instant(filter.createdBeforeMs)}`)
-  if (after !== undefined) conditions.push(`(o.created_at, o.id) <= (${instant(after.createdAtMs)}, ${bind(after.id)})`)
+  if (after !== undefined) conditions.push(`(o.created_at, o.id) < (${instant(after.createdAtMs)}, ${bind(after.id)})`)
   const sql = `select ${orderColumns} from orders o where ${conditions.join(' and ')}
     order by o.created_at desc, o.id desc limit ${bind(limit)}`
   return { sql, parameters }

@@ -1,6 +1,6 @@
-import type { Rule } from '../../bucket/rule.ts'
 import type { Attributes } from '../../contract/check.ts'
 import { bucketKey, crossSubjectGroup, subjectGroup } from './key.ts'
+import { ruleFor } from './override.ts'
 import type { Condition, CountingPolicy, Pattern, Policy, PolicySet } from './policy.ts'
 import type { AskedBucket } from './store.ts'
 
@@ -63,7 +63,3 @@ const fits = (pattern: Pattern, value: string) => {
       return value.startsWith(pattern.value)
   }
 }
-
-const ruleFor = ({ rule, overrides }: CountingPolicy, attributes: Attributes): Rule =>
-  overrides.find(({ values }) => values.entries().every(([name, value]) => attributes.get(name) === value))?.rule ??
-  rule
