@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Log } from '../platform/log.ts'
+import { sampled } from '../platform/sampled.ts'
 import { systemMonotonicClock } from '../seams/clock.ts'
 import { systemRandomness } from '../seams/randomness.ts'
 import { systemTimers } from '../seams/timers.ts'
@@ -7,6 +8,9 @@ import { createMemoryStore, type MemoryStoreStats } from './core/memory-store.ts
 import type { BucketStore } from './core/store.ts'
 import { openRedisStore } from './redis/open-redis-store.ts'
 import type { LimiterSettings } from './settings.ts'
+
+/** While the store is away every call fails: one line a second says so. */
+const STORE_ERROR_LOG_MS = 1_000
 
 export type OpenStore =
   | {
@@ -40,7 +44,9 @@ export const openStore = async (settings: LimiterSettings, log: Log): Promise<Op
     timers: systemTimers,
     randomness: systemRandomness,
     monotonicUs,
-    onError: (error) => log.warn({ error: error.message }, 'a connection to the store failed'),
+    onError: sampled(STORE_ERROR_LOG_MS, (error: Error, unsaid) =>
+      log.warn({ error: error.message, unsaid }, 'the store fails'),
+    ),
   })
   if (!opened.ok) return { ok: false, faults: [`LIMITER_STORE: ${opened.fault}`] }
   for (const warning of opened.warnings) log.warn(warning)

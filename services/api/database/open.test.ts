@@ -83,16 +83,27 @@ describe('PostgreSQL', () => {
     const url = await postgres.createDatabase()
     const script = `
       import { openDatabase } from ${JSON.stringify(join(import.meta.dirname, 'open.ts'))}
-      const opened = await openDatabase(process.argv[1])
-      if (!opened.ok) throw new Error(opened.fault)
-      await opened.database.query('select * from orders, order_items, idempotency_records')
-      await opened.database[Symbol.asyncDispose]()`
-    const starts = [1, 2, 3].map(async () => {
-      const child = spawn(process.execPath, ['--input-type=module', '--eval', script, url], { stdio: 'inherit' })
-      const [code] = await once(child, 'exit')
-      return code
-    })
-    expect(await Promise.all(starts)).toEqual([0, 0, 0])
+      process.send('ready')
+      process.once('message', async (url) => {
+        const opened = await openDatabase(url)
+        if (!opened.ok) throw new Error(opened.fault)
+        await opened.database.query('select from orders, order_items, idempotency_records')
+        await opened.database[Symbol.asyncDispose]()
+        process.disconnect()
+      })`
+    const children = [1, 2, 3].map(() =>
+      spawn(process.execPath, ['--input-type=module', '--eval', script], {
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      }),
+    )
+    await Promise.all(children.map((child) => once(child, 'message')))
+    const exits = children.map((child) => once(child, 'exit'))
+    for (const child of children) child.send(url)
+    expect(await Promise.all(exits)).toEqual([
+      [0, null],
+      [0, null],
+      [0, null],
+    ])
     await using database = await openOrThrow(url)
     expect(await database.query('select number from schema_migrations order by number')).toEqual([
       { number: 1 },

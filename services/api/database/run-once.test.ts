@@ -91,7 +91,8 @@ describeDatabases((database, kind) => {
   // PGlite has one connection: a second request waits for the first and never meets it.
   if (kind === 'PostgreSQL')
     test('a key whose work still runs is in use, until the work ends', async () => {
-      const attempt = attemptOf()
+      const key = randomUUID()
+      const attempt = attemptOf({ client: 'a', key: `b:${key}` })
       const started = Promise.withResolvers<void>()
       const mayEnd = Promise.withResolvers<void>()
       const first = runOnce(database(), attempt, async () => {
@@ -101,7 +102,7 @@ describeDatabases((database, kind) => {
       })
       await started.promise
       expect(await runOnce(database(), attempt, counted())).toEqual({ ok: false, reason: 'in_use' })
-      expect(await runOnce(database(), attemptOf(), counted())).toMatchObject({ ok: true })
+      expect(await runOnce(database(), attemptOf({ client: 'a:b', key }), counted())).toMatchObject({ ok: true })
       mayEnd.resolve()
       expect(await first).toEqual({ ok: true, result: 'first' })
       expect(await runOnce(database(), attempt, counted())).toEqual({ ok: true, result: 'first' })

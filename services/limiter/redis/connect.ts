@@ -33,10 +33,18 @@ type Options = {
 
 export const createConnection = ({ address, credentials, randomness, onError }: Options): RedisConnection => {
   const client = createClient(address, credentials, randomness)
-  client.on('error', onError)
+  let lastError: Error | undefined
+  client.on('error', (error: Error) => {
+    lastError = error
+    onError(error)
+  })
   return {
     call: (command, ...args) => client.callBuffer(command, ...args),
-    connect: () => client.connect(),
+    // ioredis rejects with what followed from the error, not with the error.
+    connect: () =>
+      client.connect().catch((error: unknown) => {
+        throw lastError ?? error
+      }),
     [Symbol.asyncDispose]: async () => {
       // A connection that is not up cannot say good-bye.
       if (client.status === 'ready') await client.quit().catch(() => {})

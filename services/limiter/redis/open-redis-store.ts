@@ -3,6 +3,7 @@ import type { BucketStore } from '../core/store.ts'
 import { type Credentials, createConnection, type RedisConnection } from './connect.ts'
 import { createRedisStore } from './redis-store.ts'
 import { createRunScript } from './run-script.ts'
+import type { RunScript } from './shard-queue.ts'
 import { createShards } from './shards.ts'
 import type { RedisAddress } from './store-address.ts'
 
@@ -26,6 +27,7 @@ type Options = {
   readonly timers: Timers
   readonly randomness: () => number
   readonly monotonicUs: () => number
+  /** A connection or a call failed. Called often while the store is away. */
   readonly onError: (error: Error) => void
 }
 
@@ -45,7 +47,7 @@ export const openRedisStore = async (options: Options): Promise<OpenRedisStore> 
       return failed(
         `LIMITER_SHARDS is ${shardCount}, but this Redis holds buckets of limiters with ${agreed}: set it to ${agreed}`,
       )
-    const run = createRunScript({ connection })
+    const run = reporting(createRunScript({ connection }), onError)
     const store = createRedisStore({ shards: createShards(shardCount), run, ...options })
     const dispose = () => connection[Symbol.asyncDispose]()
     return { ok: true, store: { ...store, [Symbol.asyncDispose]: dispose }, warnings: await memoryWarnings(connection) }
@@ -53,6 +55,18 @@ export const openRedisStore = async (options: Options): Promise<OpenRedisStore> 
     return failed(messageOf(error))
   }
 }
+
+/** The store treats a call that failed as an outcome; an operator wants to know why. */
+const reporting =
+  (run: RunScript, onError: Options['onError']): RunScript =>
+  async (operations) => {
+    try {
+      return await run(operations)
+    } catch (error) {
+      onError(error instanceof Error ? error : new Error(String(error)))
+      throw error
+    }
+  }
 
 const connectWithin = (connection: RedisConnection, timers: Timers) =>
   new Promise<string | undefined>((resolve) => {

@@ -27,32 +27,33 @@ const isFree = (port: number) =>
 
 /** A server with nothing on disk, ready for commands. */
 export const startRedis = async (...options: readonly string[]): Promise<RedisNode> => {
+  const fixed = ['--save', '', '--appendonly', 'no']
+  return start([...fixed, ...options])
+}
+
+/** A Sentinel, which keeps its state in the configuration file. */
+startRedis.sentinel = (configuration: string) => start(['--sentinel'], configuration)
+
+const start = async (options: readonly string[], configuration?: string): Promise<RedisNode> => {
   const port = await freePort()
   const folder = await mkdtemp(join(tmpdir(), 'weir-redis-'))
-  const fixed = [
-    '--port',
-    `${port}`,
-    '--bind',
-    '127.0.0.1',
-    '--dir',
-    folder,
-    '--save',
-    '',
-    '--appendonly',
-    'no',
-    '--loglevel',
-    'warning',
-  ]
-  const child = spawn('redis-server', [...fixed, ...options], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const fixed = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--loglevel', 'warning']
+  const child = spawn('redis-server', [...(configuration === undefined ? [] : [configuration]), ...fixed, ...options], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const missing = await new Promise<Error | undefined>((resolve) => {
     child.once('error', resolve)
     child.once('spawn', () => resolve(undefined))
   })
   if (missing !== undefined)
     throw new Error('redis-server is not installed: apt-get install redis-server', { cause: missing })
-  child.stdout.resume()
-  child.stderr.resume()
-  await until(() => redisCli(port, 'PING') === 'PONG')
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (chunk: string) => (output += chunk))
+  await until(() => {
+    if (child.exitCode !== null) throw new Error(`redis-server ended: ${output}`)
+    return redisCli(port, 'PING') === 'PONG'
+  })
   return {
     port,
     folder,
@@ -111,9 +112,10 @@ export const startCluster = async ({
 export const redisCli = (port: number, ...command: readonly string[]) =>
   spawnSync('redis-cli', ['-p', `${port}`, ...command], { encoding: 'utf8' }).stdout.trim()
 
-const until = async (condition: () => boolean, deadlineMs = 20_000) => {
-  for (const end = Date.now() + deadlineMs; !condition(); ) {
-    if (Date.now() > end) throw new Error('Redis did not come up in time')
+/** Waits until the condition holds. */
+export const until = async (condition: () => boolean | Promise<boolean>, deadlineMs = 20_000) => {
+  for (const end = Date.now() + deadlineMs; !(await condition()); ) {
+    if (Date.now() > end) throw new Error(`not true within ${deadlineMs} ms: ${condition}`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

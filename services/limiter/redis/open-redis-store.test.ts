@@ -1,0 +1,223 @@
+import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { systemTimers } from '../../seams/timers.ts'
+import type { BucketKey, BucketStore, GroupKey } from '../core/store.ts'
+import type { Credentials } from './connect.ts'
+import { openRedisStore } from './open-redis-store.ts'
+import { redisCli, startCluster, startRedis, until } from './redis-server.fixture.ts'
+import { parseRedisAddress } from './store-address.ts'
+
+const noCredentials: Credentials = { password: undefined, ca: undefined, cert: undefined, key: undefined }
+
+const open = (text: string, credentials: Partial<Credentials> = {}, shardCount = 64) => {
+  const address = parseRedisAddress(text)
+  if (address === undefined) throw new Error(`no address: ${text}`)
+  return openRedisStore({
+    address,
+    credentials: { ...noCredentials, ...credentials },
+    deadlineMs: 2_000,
+    shardCount,
+    timers: systemTimers,
+    randomness: Math.random,
+    monotonicUs: () => Math.floor(performance.now() * 1000),
+    onError: () => {},
+  })
+}
+
+/** Whether a bucket of 3 grants exactly 3. */
+const counts = async (store: BucketStore) => {
+  const group = `s:api:${randomUUID()}` as GroupKey
+  const rule = { capacityTokens: 3, refillTokens: 1, periodS: 3600 }
+  const outcomes = []
+  for (let index = 0; index < 5; index += 1)
+    outcomes.push(await store.take({ cost: 1, buckets: [{ group, key: 'k' as BucketKey, rule, enforced: true }] }))
+  return outcomes.filter((outcome) => outcome.kind === 'counted' && outcome.granted).length === 3
+}
+
+const expectToCount = async (opened: Awaited<ReturnType<typeof open>>) => {
+  if (!opened.ok) throw new Error(opened.fault)
+  await using store = opened.store
+  expect(await counts(store)).toBe(true)
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'weir-tls-'))
+afterAll(() => execFileSync('rm', ['-rf', folder]))
+
+/** A CA, and a server's and a client's certificate of it. */
+const makeCertificates = () => {
+  const at = (name: string) => join(folder, name)
+  const openssl = (...options: readonly string[]) => execFileSync('openssl', options, { stdio: 'ignore' })
+  openssl(
+    'req',
+    '-x509',
+    '-newkey',
+    'rsa:2048',
+    '-nodes',
+    '-days',
+    '1',
+    '-subj',
+    '/CN=test CA',
+    '-keyout',
+    at('ca.key'),
+    '-out',
+    at('ca.crt'),
+  )
+  writeFileSync(at('names'), 'subjectAltName=IP:127.0.0.1,DNS:localhost')
+  for (const name of ['server', 'client']) {
+    openssl(
+      'req',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-subj',
+      `/CN=${name}`,
+      '-keyout',
+      at(`${name}.key`),
+      '-out',
+      at(`${name}.csr`),
+    )
+    openssl(
+      'x509',
+      '-req',
+      '-days',
+      '1',
+      '-in',
+      at(`${name}.csr`),
+      '-CA',
+      at('ca.crt'),
+      '-CAkey',
+      at('ca.key'),
+      '-CAcreateserial',
+      '-extfile',
+      at('names'),
+      '-out',
+      at(`${name}.crt`),
+    )
+  }
+  const read = (name: string) => readFileSync(at(name), 'utf8')
+  return { at, ca: read('ca.crt'), cert: read('client.crt'), key: read('client.key') }
+}
+
+describe('LIMITER_STORE may name', () => {
+  test('a single Redis with a user and a password; a wrong password is a fault', async () => {
+    await using redis = await startRedis(
+      '--user',
+      'weir',
+      'on',
+      '>secret',
+      '~weir:*',
+      '+evalsha',
+      '+eval',
+      '+set',
+      '+get',
+      '+time',
+      '+info',
+      '+ping',
+      '+client',
+    )
+    await expectToCount(await open(`redis://weir@127.0.0.1:${redis.port}`, { password: 'secret' }))
+    expect(await open(`redis://weir@127.0.0.1:${redis.port}`, { password: 'wrong' })).toMatchObject({
+      ok: false,
+      fault: expect.stringMatching(/WRONGPASS/),
+    })
+  })
+
+  test('a Unix socket', async () => {
+    const path = join(folder, 'redis.sock')
+    await using _redis = await startRedis('--unixsocket', path)
+    await expectToCount(await open(`redis+unix://${path}`))
+  })
+
+  test('a Redis that wants TLS and a client certificate; without one, or with an unknown CA, there is a fault', async () => {
+    const { at, ca, cert, key } = makeCertificates()
+    const tlsPort = 10_000 + Math.floor(Math.random() * 20_000)
+    const tls = [
+      '--tls-port',
+      `${tlsPort}`,
+      '--tls-cert-file',
+      at('server.crt'),
+      '--tls-key-file',
+      at('server.key'),
+      '--tls-ca-cert-file',
+      at('ca.crt'),
+    ]
+    await using _redis = await startRedis(...tls)
+    await expectToCount(await open(`rediss://127.0.0.1:${tlsPort}`, { ca, cert, key }))
+    expect(await open(`rediss://127.0.0.1:${tlsPort}`, { ca })).toMatchObject({ ok: false })
+    expect(await open(`rediss://127.0.0.1:${tlsPort}`, { cert, key })).toMatchObject({ ok: false })
+  })
+
+  test('Sentinels, which say where the primary is, also after it has changed', async () => {
+    await using primary = await startRedis()
+    await using replica = await startRedis('--replicaof', '127.0.0.1', `${primary.port}`)
+    await until(() => redisCli(replica.port, 'INFO', 'replication').includes('master_link_status:up'))
+    const configuration = join(folder, 'sentinel.conf')
+    writeFileSync(
+      configuration,
+      `sentinel monitor weir 127.0.0.1 ${primary.port} 1\nsentinel down-after-milliseconds weir 500\n`,
+    )
+    await using sentinel = await startRedis.sentinel(configuration)
+    await until(() => redisCli(sentinel.port, 'SENTINEL', 'replicas', 'weir').includes(`${replica.port}`))
+    const opened = await open(`redis-sentinel://127.0.0.1:${sentinel.port}/weir`)
+    if (!opened.ok) throw new Error(opened.fault)
+    await using store = opened.store
+    expect(await counts(store)).toBe(true)
+    // Only once the Sentinel knows the replica well enough.
+    await until(() => redisCli(sentinel.port, 'SENTINEL', 'FAILOVER', 'weir') === 'OK')
+    await until(() => redisCli(replica.port, 'ROLE').startsWith('master'))
+    await until(async () => counts(store))
+  }, 60_000)
+
+  test('a cluster, by any of its nodes', async () => {
+    await using cluster = await startCluster({ primaries: 3, replicas: 0 })
+    await expectToCount(await open(`redis-cluster://127.0.0.1:${cluster.nodes[2]?.port}`))
+  })
+})
+
+describe('at its start a limiter', () => {
+  test('refuses a Redis whose limiters use another number of shards, and says both', async () => {
+    await using redis = await startRedis()
+    await expectToCount(await open(`redis://127.0.0.1:${redis.port}`, {}, 64))
+    expect(await open(`redis://127.0.0.1:${redis.port}`, {}, 32)).toEqual({
+      ok: false,
+      fault: expect.stringMatching(/LIMITER_SHARDS is 32.* 64/),
+    })
+  })
+
+  test('warns about an eviction policy that forgets drained buckets first', async () => {
+    await using redis = await startRedis('--maxmemory-policy', 'allkeys-lru')
+    const warned = await open(`redis://127.0.0.1:${redis.port}`)
+    expect(warned).toMatchObject({ ok: true, warnings: [expect.stringContaining('allkeys-lru')] })
+    if (warned.ok) await warned.store[Symbol.asyncDispose]()
+    redisCli(redis.port, 'CONFIG', 'SET', 'maxmemory-policy', 'volatile-ttl')
+    const quiet = await open(`redis://127.0.0.1:${redis.port}`)
+    expect(quiet).toMatchObject({ ok: true, warnings: [] })
+    if (quiet.ok) await quiet.store[Symbol.asyncDispose]()
+  })
+
+  test('says that nobody answers', async () => {
+    expect(await open('redis://127.0.0.1:1')).toMatchObject({
+      ok: false,
+      fault: expect.stringContaining('cannot connect'),
+    })
+  })
+})
+
+test.each([
+  '',
+  'memory',
+  'redis://',
+  'redis://a:b@host',
+  'http://host',
+  'redis://host:0',
+  'redis://host:6379/x',
+  'redis-cluster://a,b/0',
+  'redis-sentinel://host',
+  'redis+unix://relative',
+])('%j is no address of a store', (text) => {
+  expect(parseRedisAddress(text)).toBeUndefined()
+})
