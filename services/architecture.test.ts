@@ -12,6 +12,7 @@ const rooms: Readonly<Record<string, Room>> = {
   contract: { pure: true, imports: [], libraries: [] },
   seams: { pure: true, imports: [], libraries: [] },
   bucket: { pure: true, imports: [], libraries: [] },
+  conservation: { pure: true, imports: ['contract', 'bucket'], libraries: [] },
   // grpc-js: the generated types speak of it.
   wire: { imports: ['contract'], libraries: ['@grpc/proto-loader', '@grpc/grpc-js'] },
   platform: { imports: ['seams'], libraries: ['pino', 'prom-client'] },

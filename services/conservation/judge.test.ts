@@ -185,13 +185,20 @@ describe('a token on the edge', () => {
     expect(judged(...drained, call(2_999_999, 2_999_999, 'allow')).worst?.excessTokens).toBe(3.34e-7)
   })
 
-  test('may be refused until then, and by the rounding of two grants a little later', () => {
+  test('may be refused until then', () => {
     expect(judged(...drained, call(2_999_999, 2_999_999, 'deny')).lawful).toBe(true)
-    expect(judged(...drained, call(3_000_000, 3_000_000, 'deny')).lawful).toBe(true)
     expect(judged(...drained, call(3_000_001, 3_000_001, 'deny')).unexplained).toMatchObject({
       count: 1,
       first: [{ call: { invokeUs: 3_000_001 } }],
     })
+  })
+
+  test('may be refused for as long as the rounding of two grants takes to refill: two nano-tokens', () => {
+    const slow: Rule = { capacityTokens: 2, refillTokens: 1, periodS: 2_000 }
+    const refusedAt = (us: number) =>
+      judge({ rule: slow, calls: [...drained, call(us, us, 'deny')], faultBound: faultless }).lawful
+    expect(refusedAt(2_000_000_003)).toBe(true)
+    expect(refusedAt(2_000_000_004)).toBe(false)
   })
 
   test('may be gone to a call that was never answered, which is not counted as admitted', () => {
@@ -203,6 +210,45 @@ describe('a token on the edge', () => {
       worst: { admittedTokens: 1 },
       totals: { admitted: 1, unanswered: 1 },
     })
+  })
+})
+
+test('two refusals that only together cannot be are found by the lower bound', () => {
+  const rule: Rule = { capacityTokens: 3, refillTokens: 100_000, periodS: 1 }
+  const call = (invokeUs: number, responseUs: number, cost: number, verdict: Call['verdict']): Call => {
+    return { invokeUs, responseUs, cost, verdict, decidedLocally: false }
+  }
+  // If the first refusal is right, the grant beside it was counted at 3 µs; if the last is right, after 10 µs.
+  const calls = [call(1, 3, 2, 'deny'), call(3, 11, 2, 'allow'), call(13, 17, 1, 'allow'), call(20, 26, 1, 'deny')]
+  expect(judge({ rule, calls, faultBound: faultless })).toMatchObject({
+    lawful: false,
+    unexplained: { count: 0 },
+    totals: { admitted: 3, lowerBound: 4, difference: -1 },
+  })
+  expect(judge({ rule, calls: calls.slice(1), faultBound: faultless }).lawful).toBe(true)
+  expect(judge({ rule, calls: calls.slice(0, 3), faultBound: faultless }).lawful).toBe(true)
+})
+
+describe('the bound of the faults', () => {
+  const rule: Rule = { capacityTokens: 2, refillTokens: 1, periodS: 10 }
+  const at = (us: number, verdict: Call['verdict']): Call => {
+    return { invokeUs: us, responseUs: us, cost: 1, verdict, decidedLocally: false }
+  }
+
+  test('is as much as may be over, to the nano-token', () => {
+    const calls = [at(0, 'allow'), at(0, 'allow'), at(1_000_000, 'allow')]
+    const within = (overTokens: number) => judge({ rule, calls, faultBound: { overTokens, underTokens: 0 } }).lawful
+    expect(within(0.9)).toBe(true)
+    expect(within(0.899_999_999)).toBe(false)
+  })
+
+  test('is as much as may be under, to the nano-token', () => {
+    const calls = [at(0, 'allow'), at(1_000_000, 'deny')]
+    const unexplained = (underTokens: number) =>
+      judge({ rule, calls, faultBound: { overTokens: 0, underTokens } }).unexplained.count
+    // The bucket holds 1.1 tokens less what a grant may round off, and a token is asked for.
+    expect(unexplained(0.1)).toBe(0)
+    expect(unexplained(0.099_999_999)).toBe(1)
   })
 })
 

@@ -5,7 +5,7 @@ import { createBucket, type Decide, overloadDemand, record } from './recording.f
 
 const rule: Rule = { capacityTokens: 50, refillTokens: 500, periodS: 1 }
 const faultless = { overTokens: 0, underTokens: 0 }
-const RECORDINGS = 300
+const RECORDINGS = 100
 const FAULT_AT_US = 200_000
 
 /** 10,000 calls a second, 20 times the refill: on average `latencyMs` × 5 others are under way with each. */
@@ -91,14 +91,10 @@ const caughtOf = (damage: Damage, latencyMs: number) => {
   let over = 0
   let under = 0
   for (let seed = 0; seed < RECORDINGS; seed += 1) {
-    const { lawful, worst, unexplained } = judge({
-      rule,
-      calls: recording(seed, latencyMs, damage()),
-      faultBound: faultless,
-    })
+    const calls = recording(seed, latencyMs, damage())
+    const { worst, unexplained } = judge({ rule, calls, faultBound: faultless })
     if ((worst?.excessTokens ?? 0) > 0) over += 1
     if (unexplained.count > 0) under += 1
-    expect(lawful).toBe((worst?.excessTokens ?? 0) <= 0 && unexplained.count === 0)
   }
   return { over, under }
 }
@@ -106,10 +102,10 @@ const caughtOf = (damage: Damage, latencyMs: number) => {
 // The rate at which a fault is caught falls with the number of calls that are under way with the one it struck: their order is anybody's guess.
 describe(`a fault is caught, of ${RECORDINGS} recordings`, () => {
   test.each([
-    { fault: 'one token too many', damage: grantsOneMore, latencyMs: 0, least: 300 },
-    { fault: 'one token too many', damage: grantsOneMore, latencyMs: 5, least: 290 },
-    { fault: 'a lost state, so a second full bucket', damage: losesItsState, latencyMs: 20, least: 300 },
-    { fault: 'two calls counted as one', damage: readsBeforeItWrites, latencyMs: 20, least: 300 },
+    { fault: 'one token too many', damage: grantsOneMore, latencyMs: 0, least: 100 },
+    { fault: 'one token too many', damage: grantsOneMore, latencyMs: 5, least: 97 },
+    { fault: 'a lost state, so a second full bucket', damage: losesItsState, latencyMs: 20, least: 100 },
+    { fault: 'two calls counted as one', damage: readsBeforeItWrites, latencyMs: 20, least: 100 },
   ])('over: $fault, calls up to $latencyMs ms long, in at least $least', ({ damage, latencyMs, least }) => {
     const { over, under } = caughtOf(damage, latencyMs)
     expect(over).toBeGreaterThanOrEqual(least)
@@ -117,10 +113,10 @@ describe(`a fault is caught, of ${RECORDINGS} recordings`, () => {
   })
 
   test.each([
-    { fault: 'a token burnt', damage: burnsAToken, latencyMs: 0, least: 300 },
-    { fault: 'a token burnt', damage: burnsAToken, latencyMs: 5, least: 250 },
-    { fault: 'a bucket that is stuck', damage: getsStuck, latencyMs: 20, least: 300 },
-    { fault: 'one refusal with a token there', damage: refusesWhatItHolds, latencyMs: 0, least: 280 },
+    { fault: 'a token burnt', damage: burnsAToken, latencyMs: 0, least: 100 },
+    { fault: 'a token burnt', damage: burnsAToken, latencyMs: 5, least: 85 },
+    { fault: 'a bucket that is stuck', damage: getsStuck, latencyMs: 20, least: 100 },
+    { fault: 'one refusal with a token there', damage: refusesWhatItHolds, latencyMs: 0, least: 90 },
   ])('under: $fault, calls up to $latencyMs ms long, in at least $least', ({ damage, latencyMs, least }) => {
     const { over, under } = caughtOf(damage, latencyMs)
     expect(under).toBeGreaterThanOrEqual(least)

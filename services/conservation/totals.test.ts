@@ -73,6 +73,15 @@ describe('the bounds', () => {
     expect(totalsWith([...calls, open]).upperBound).toBe(totalsWith(calls).upperBound)
   })
 
+  test('depend on no origin of the clock', () => {
+    const calls = recordTrue(demandOf())
+    const later = calls.map((call): Call => {
+      const shiftUs = 1_700_000_000_000_000
+      return { ...call, invokeUs: call.invokeUs + shiftUs, responseUs: call.responseUs + shiftUs }
+    })
+    expect(totalsWith(later)).toEqual(totalsWith(calls))
+  })
+
   test('are widened by what faults may cost', () => {
     const calls = recordTrue(demandOf())
     const { lowerBound = 0, upperBound } = totalsWith(calls)
@@ -84,7 +93,7 @@ describe('the bounds', () => {
 
   test('do not believe a refusal that costs more than the bucket holds', () => {
     const { lowerBound, difference } = totalsWith([
-      { invokeUs: 0, responseUs: 0, cost: 51, verdict: 'deny', decidedLocally: false },
+      { invokeUs: 0, responseUs: 0, cost: 60, verdict: 'deny', decidedLocally: false },
     ])
     expect({ lowerBound, difference }).toEqual({ lowerBound: 0, difference: 0 })
   })

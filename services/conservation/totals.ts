@@ -63,8 +63,7 @@ const leastAdmitted = (history: History): number | undefined => {
   let least: bigint | undefined
 
   replay(history, {
-    invoked: ({ invokeUs, verdict, cost }) => {
-      wasted = larger(wasted, scale.refilledBy(invokeUs) - charged)
+    invoked: ({ verdict, cost }) => {
       if (verdict === 'unknown') doubtful += scale.fromTokens(cost)
       if (verdict !== 'deny') doubtful += scale.nanoToken
     },

@@ -44,11 +44,24 @@ const validatorCompiler: FastifySchemaCompiler<Schema> = ({ schema, httpPart }) 
   }
 }
 
+/** A text with half a character (a lone surrogate) is not Unicode: it fits no pattern, and nothing could store it. */
+const regExp = (pattern: string, flags: string) => {
+  const compiled = new RegExp(pattern, flags)
+  return {
+    test: (text: string) => text.isWellFormed() && compiled.test(text),
+    // Ajv tells patterns apart by it.
+    toString: () => compiled.toString(),
+  }
+}
+// Only for generated source text, which nobody makes here.
+regExp.code = ''
+
 // The errors carry their schema, for its description, and no copies: they are bounded by the size of the body.
 const ajv = new Ajv({
   allErrors: true,
   verbose: true,
   allowUnionTypes: true,
+  code: { regExp },
   formats: { 'date-time': (text: string) => parseTimestamp(text) !== undefined },
 })
 

@@ -2,10 +2,10 @@ import { type Static, type TSchema, type TSchemaOptions, Type } from 'typebox'
 import { orderLimits } from './order.ts'
 import { DEFAULT_STATE, firstStates, type OrderState, orderStates } from './order-state.ts'
 
-/** PostgreSQL holds no NUL, UTF-8 no lone surrogate; other control characters have no place in one line. */
-const LINE = String.raw`^[^\u0000-\u001F\u007F-\u009F\uD800-\uDFFF]*$`
+/** PostgreSQL holds no NUL; other control characters have no place in one line. */
+const LINE = String.raw`^[^\u0000-\u001F\u007F-\u009F]*$`
 /** The same, with tabs and line ends. */
-const LINES = String.raw`^[^\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\uD800-\uDFFF]*$`
+const LINES = String.raw`^[^\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F]*$`
 
 const closed = { additionalProperties: false } as const
 

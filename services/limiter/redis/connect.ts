@@ -1,4 +1,5 @@
 import { Cluster, Redis } from 'ioredis'
+import { send } from './send.ts'
 import type { RedisAddress } from './store-address.ts'
 
 export type Credentials = {
@@ -10,7 +11,7 @@ export type Credentials = {
 
 /** What the room needs of a connection to any kind of Redis. */
 export type RedisConnection = AsyncDisposable & {
-  /** Sends one command to the node that has the key (the third argument of EVAL and EVALSHA). Rejects at once when there is no connection. */
+  /** Sends one command to the node that has the key (the third argument of EVAL and EVALSHA). Rejects at once when there is no connection; see `send.ts`. */
   readonly call: (command: string, ...args: (string | Buffer)[]) => Promise<unknown>
   /** Resolves when commands can be sent; rejects with why not. */
   readonly connect: () => Promise<void>
@@ -39,7 +40,7 @@ export const createConnection = ({ address, credentials, randomness, onError }: 
     onError(error)
   })
   return {
-    call: (command, ...args) => client.callBuffer(command, ...args),
+    call: (command, ...args) => send(client, command, args),
     // ioredis rejects with what followed from the error, not with the error.
     connect: () =>
       client.connect().catch((error: unknown) => {

@@ -33,7 +33,7 @@ type Options = {
 
 /** Connects, and makes sure that every limiter of this Redis spreads its buckets over the same number of shards. */
 export const openRedisStore = async (options: Options): Promise<OpenRedisStore> => {
-  const { address, credentials, randomness, onError, shardCount, timers } = options
+  const { address, credentials, randomness, onError, shardCount, deadlineMs, timers, monotonicUs } = options
   const connection = createConnection({ address, credentials, randomness, onError })
   const failed = async (fault: string) => {
     await connection[Symbol.asyncDispose]()
@@ -47,7 +47,7 @@ export const openRedisStore = async (options: Options): Promise<OpenRedisStore> 
       return failed(
         `LIMITER_SHARDS is ${shardCount}, but this Redis holds buckets of limiters with ${agreed}: set it to ${agreed}`,
       )
-    const run = reporting(createRunScript({ connection }), onError)
+    const run = reporting(createRunScript({ connection, retryMs: deadlineMs, timers, monotonicUs }), onError)
     const store = createRedisStore({ shards: createShards(shardCount), run, ...options })
     const dispose = () => connection[Symbol.asyncDispose]()
     return { ok: true, store: { ...store, [Symbol.asyncDispose]: dispose }, warnings: await memoryWarnings(connection) }

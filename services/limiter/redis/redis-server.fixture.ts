@@ -71,6 +71,20 @@ const start = async (options: readonly string[], configuration?: string): Promis
 
 export type RedisCluster = AsyncDisposable & { readonly nodes: readonly RedisNode[]; readonly address: string }
 
+const CLUSTER_OPTIONS = [
+  '--cluster-enabled',
+  'yes',
+  '--cluster-config-file',
+  'nodes.conf',
+  '--cluster-node-timeout',
+  '2000',
+  '--cluster-require-full-coverage',
+  'no',
+]
+
+/** A node that belongs to no cluster yet. */
+export const startClusterNode = () => startRedis(...CLUSTER_OPTIONS)
+
 /** So many primaries, and as many replicas for each. */
 export const startCluster = async ({
   primaries,
@@ -80,18 +94,8 @@ export const startCluster = async ({
   readonly replicas: number
 }): Promise<RedisCluster> => {
   const count = primaries * (1 + replicas)
-  const options = [
-    '--cluster-enabled',
-    'yes',
-    '--cluster-config-file',
-    'nodes.conf',
-    '--cluster-node-timeout',
-    '2000',
-    '--cluster-require-full-coverage',
-    'no',
-  ]
   await using started = new AsyncDisposableStack()
-  const nodes = await Promise.all(Array.from({ length: count }, async () => started.use(await startRedis(...options))))
+  const nodes = await Promise.all(Array.from({ length: count }, async () => started.use(await startClusterNode())))
   const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`)
   const created = spawnSync(
     'redis-cli',

@@ -8,6 +8,8 @@ import { createRunScript } from './run-script.ts'
 import { createShards } from './shards.ts'
 import { parseRedisAddress } from './store-address.ts'
 
+const patience = { retryMs: 2_000, timers: systemTimers, monotonicUs: () => Math.floor(performance.now() * 1000) }
+
 const noCredentials = { password: undefined, ca: undefined, cert: undefined, key: undefined }
 const shards = createShards(64)
 
@@ -23,7 +25,7 @@ const openStore = async (addressText: string) => {
   })
   await connection.connect()
   let nowUs = Date.now() * 1000
-  const run = createRunScript({ connection, nowUs: () => nowUs })
+  const run = createRunScript({ connection, ...patience, nowUs: () => nowUs })
   return {
     store: createRedisStore({ shards, run, deadlineMs: 2_000, timers: systemTimers, monotonicUs: () => nowUs }),
     nowUs: () => nowUs,

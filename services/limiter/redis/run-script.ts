@@ -1,9 +1,11 @@
+import type { Timers } from '../../seams/timers.ts'
 import type { RedisConnection } from './connect.ts'
 import type { RunScript } from './shard-queue.ts'
 import {
   decodeReply,
   encodeCall,
   encodeNow,
+  type OperationResult,
   type ScriptOperation,
   type ScriptReply,
   takeScript,
@@ -12,51 +14,77 @@ import {
 
 type Options = {
   readonly connection: RedisConnection
+  /** How long a call that has certainly not run is tried again. */
+  readonly retryMs: number
+  readonly timers: Timers
+  readonly monotonicUs: () => number
   /** The time that the script goes by; absent but in tests: the server's own. */
   readonly nowUs?: () => number
 }
 
-/** Runs `take.lua` where the keys are. */
-export const createRunScript = ({ connection, nowUs }: Options): RunScript => {
+const RETRY_DELAY_MS = 10
+
+/** Runs `take.lua` where the keys are. A call whose fate nobody knows is never sent again. */
+export const createRunScript = ({ connection, retryMs, timers, monotonicUs, nowUs }: Options): RunScript => {
   const execute = async (operations: readonly ScriptOperation[]): Promise<ScriptReply> => {
     const { keys, batch } = encodeCall(operations)
     const rest = [String(keys.length), ...keys, encodeNow(nowUs?.()), batch]
     const reply = await connection.call('EVALSHA', takeScriptSha1, ...rest).catch((error: unknown) => {
       // A node that does not know the script yet (new, restarted, flushed) has not run it: EVAL makes it known there.
-      if (codeOf(error) === 'NOSCRIPT') return connection.call('EVAL', takeScript, ...rest)
+      if (hasNotRun(error, /^NOSCRIPT/)) return connection.call('EVAL', takeScript, ...rest)
       throw error
     })
     if (!Buffer.isBuffer(reply)) throw new Error('take.lua answered with something else than bytes')
     return decodeReply(reply, operations)
   }
 
-  return async (operations) => {
+  const attempt: RunScript = async (operations) => {
     try {
       return await execute(operations)
     } catch (error) {
-      if (operations.length > 1 && isForSingleKeys(error)) return executeByKey(operations, execute)
+      if (operations.length > 1 && hasNotRun(error, MOVING_SLOT)) return executeByKey(operations, patiently(execute))
       throw error
     }
   }
+
+  const patiently =
+    (once: RunScript): RunScript =>
+    async (operations) => {
+      for (const endUs = monotonicUs() + retryMs * 1000; ; ) {
+        try {
+          return await once(operations)
+        } catch (error) {
+          if (!hasNotRun(error, PASSING) || monotonicUs() >= endUs) throw error
+        }
+        await new Promise<void>((resolve) => timers.after(RETRY_DELAY_MS, resolve))
+      }
+    }
+
+  return patiently(attempt)
 }
 
-/** In a slot that is moving, a script runs with one key where it answers TRYAGAIN with two. */
+/** A slot that moves: ioredis follows the redirection, and reports where it got stuck. */
+const MOVING_SLOT = /^(?:NOTSENT )?(?:TRYAGAIN|Too many Cluster redirections)/
+
+/** What a cluster says while it changes, and what never left: nothing has run. */
+const PASSING =
+  /^(?:NOTSENT|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|LOADING|READONLY|NOREPLICAS|BUSY|MOVED|ASK|Too many Cluster redirections)/
+
+const hasNotRun = (error: unknown, pattern: RegExp) => error instanceof Error && pattern.test(error.message)
+
+/** In a slot that is moving, a script runs with one key where it answers TRYAGAIN with two. Each call fares for itself. */
 const executeByKey = async (operations: readonly ScriptOperation[], execute: RunScript): Promise<ScriptReply> => {
   const byKey = [...Map.groupBy(operations.keys(), (index) => operations[index]?.key).values()]
-  const replies = await Promise.all(
+  const calls = await Promise.allSettled(
     byKey.map((indexes) => execute(indexes.flatMap((index) => operations[index] ?? []))),
   )
-  const results: ScriptReply['results'][number][] = []
-  for (const [group, indexes] of byKey.entries())
-    for (const [at, index] of indexes.entries()) {
-      const result = replies[group]?.results[at]
-      if (result !== undefined) results[index] = result
-    }
-  return { droppedBuckets: replies.reduce((sum, { droppedBuckets }) => sum + droppedBuckets, 0), results }
+  const results: (OperationResult | undefined)[] = operations.map(() => undefined)
+  let droppedBuckets = 0
+  for (const [group, indexes] of byKey.entries()) {
+    const call = calls[group]
+    if (call?.status !== 'fulfilled') continue
+    droppedBuckets += call.value.droppedBuckets
+    for (const [at, index] of indexes.entries()) results[index] = call.value.results[at]
+  }
+  return { droppedBuckets, results }
 }
-
-const codeOf = (error: unknown) => (error instanceof Error ? error.message.split(' ', 1)[0] : '')
-
-/** ioredis follows redirections itself, and reports the last one when there were too many. None of these has run the script. */
-const isForSingleKeys = (error: unknown) =>
-  error instanceof Error && /^TRYAGAIN|Too many Cluster redirections.*TRYAGAIN/.test(error.message)

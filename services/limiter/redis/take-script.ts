@@ -32,7 +32,11 @@ export type StoredBucket = {
 }
 
 export type OperationResult = { readonly granted: number; readonly before: readonly StoredBucket[] }
-export type ScriptReply = { readonly droppedBuckets: number; readonly results: readonly OperationResult[] }
+/** One result for each operation; none where nobody knows whether it ran. */
+export type ScriptReply = {
+  readonly droppedBuckets: number
+  readonly results: readonly (OperationResult | undefined)[]
+}
 
 const HEAD_BYTES = 12
 const ASKED_BYTES = 24

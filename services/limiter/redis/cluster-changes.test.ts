@@ -1,0 +1,214 @@
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { systemTimers } from '../../seams/timers.ts'
+import type { AskedBucket, BucketKey, BucketStore, GroupKey } from '../core/store.ts'
+import { openRedisStore } from './open-redis-store.ts'
+import { type RedisCluster, redisCli, startCluster, startClusterNode, until } from './redis-server.fixture.ts'
+import { parseRedisAddress } from './store-address.ts'
+
+const CAPACITY = 20
+const SUBJECTS = 300
+/** So slow that nothing flows in during a test. */
+const rule = (capacityTokens: number) => ({ capacityTokens, refillTokens: 1, periodS: 86_400 })
+
+const openLimiters = async (cluster: RedisCluster, count: number) => {
+  const stack = new AsyncDisposableStack()
+  const stores: BucketStore[] = []
+  const failures: string[] = []
+  const address = parseRedisAddress(cluster.address)
+  if (address === undefined) throw new Error(cluster.address)
+  for (let index = 0; index < count; index += 1) {
+    const opened = await openRedisStore({
+      address,
+      credentials: { password: undefined, ca: undefined, cert: undefined, key: undefined },
+      deadlineMs: 5_000,
+      shardCount: 64,
+      timers: systemTimers,
+      randomness: Math.random,
+      monotonicUs: () => Math.floor(performance.now() * 1000),
+      onError: (error) => failures.push(error.message),
+    })
+    if (!opened.ok) throw new Error(opened.fault)
+    stores.push(stack.use(opened.store))
+  }
+  return { stores, failures, [Symbol.asyncDispose]: () => stack[Symbol.asyncDispose]() }
+}
+
+/**
+ * Several limiters take from the buckets of many subjects without a pause while the cluster changes, each subject with two policies
+ * of which the narrower decides; more is asked than there is.
+ */
+const takeWhile = async (stores: readonly BucketStore[], change: () => Promise<void>) => {
+  const run = randomUUID()
+  const granted = new Map<number, number>()
+  let unavailable = 0
+  let offered = 0
+  const bucketsOf = (subject: number): readonly AskedBucket[] => {
+    const group = `s:api:${run}-${subject}` as GroupKey
+    return [
+      { group, key: 'narrow' as BucketKey, rule: rule(CAPACITY), enforced: true },
+      { group, key: 'wide' as BucketKey, rule: rule(CAPACITY * 2), enforced: true },
+    ]
+  }
+  const ask = async (store: BucketStore, subject: number) => {
+    offered += 1
+    const outcome = await store.take({ cost: 1, buckets: bucketsOf(subject) })
+    if (outcome.kind === 'unavailable') unavailable += 1
+    else if (outcome.granted) granted.set(subject, (granted.get(subject) ?? 0) + 1)
+  }
+  let changing = true
+  const changed = change().finally(() => {
+    changing = false
+  })
+  const callers = Array.from({ length: 40 }, async (_, caller) => {
+    const store = stores[caller % stores.length]
+    if (store === undefined) return
+    for (let turn = caller; changing || turn < caller + SUBJECTS * CAPACITY * 0.1; turn += 1)
+      await ask(store, (turn * 7) % SUBJECTS)
+  })
+  await changed
+  await Promise.all(callers)
+  // Whatever was not asked for often enough is asked for now: then each subject has had exactly its capacity.
+  for (let subject = 0; subject < SUBJECTS; subject += 1)
+    for (const store of stores)
+      while ((granted.get(subject) ?? 0) < CAPACITY && (await again(store, subject, ask, granted)));
+  return { offered, unavailable, admitted: [...granted.values()] }
+}
+
+const again = async (
+  store: BucketStore,
+  subject: number,
+  ask: (store: BucketStore, subject: number) => Promise<void>,
+  granted: ReadonlyMap<number, number>,
+) => {
+  const before = granted.get(subject) ?? 0
+  await ask(store, subject)
+  return (granted.get(subject) ?? 0) > before
+}
+
+const expectExact = ({ unavailable, admitted }: Awaited<ReturnType<typeof takeWhile>>, failures: readonly string[]) => {
+  expect(unavailable, failures.join('\n')).toBe(0)
+  expect(admitted).toEqual(Array(SUBJECTS).fill(CAPACITY))
+}
+
+const cli = (...options: readonly string[]) =>
+  new Promise<string>((resolve, reject) => {
+    const child = spawn('redis-cli', options)
+    let output = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (chunk: string) => (output += chunk))
+    child.once('close', (code) => (code === 0 ? resolve(output) : reject(new Error(output))))
+  })
+
+const nodeId = (port: number) => redisCli(port, 'CLUSTER', 'MYID')
+const isPrimary = (port: number) => redisCli(port, 'ROLE').startsWith('master')
+
+test('slots move under load: every take is answered, every subject gets exactly its capacity', async () => {
+  await using cluster = await startCluster({ primaries: 3, replicas: 0 })
+  await using limiters = await openLimiters(cluster, 3)
+  const [from, to] = cluster.nodes.map(({ port }) => port)
+  if (from === undefined || to === undefined) throw new Error('no nodes')
+  const result = await takeWhile(limiters.stores, async () => {
+    await cli(
+      '--cluster',
+      'reshard',
+      `127.0.0.1:${from}`,
+      '--cluster-from',
+      nodeId(from),
+      '--cluster-to',
+      nodeId(to),
+      '--cluster-slots',
+      '2000',
+      '--cluster-yes',
+      '--cluster-pipeline',
+      '1',
+    )
+  })
+  expectExact(result, limiters.failures)
+}, 60_000)
+
+test('a subject whose slot is on its way, with buckets on both sides of it, is still charged all or nothing', async () => {
+  await using cluster = await startCluster({ primaries: 3, replicas: 0 })
+  await using limiters = await openLimiters(cluster, 2)
+  const [source, target] = cluster.nodes.map(({ port }) => port)
+  if (source === undefined || target === undefined) throw new Error('no nodes')
+  // Every slot of the shards on the first node stays half-way during the whole load: keys there answer ASK, absent ones too.
+  const slots = Array.from({ length: 64 }, (_, shard) => shard * 256).filter((slot) => slot < 5_461)
+  const result = await takeWhile(limiters.stores, async () => {
+    for (const slot of slots) {
+      redisCli(target, 'CLUSTER', 'SETSLOT', `${slot}`, 'IMPORTING', nodeId(source))
+      redisCli(source, 'CLUSTER', 'SETSLOT', `${slot}`, 'MIGRATING', nodeId(target))
+      const keys = redisCli(source, 'CLUSTER', 'GETKEYSINSLOT', `${slot}`, '3')
+        .split('\n')
+        .filter((key) => key !== '')
+      for (const key of keys) await cli('-p', `${source}`, 'MIGRATE', '127.0.0.1', `${target}`, key, '0', '5000')
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    for (const slot of slots) {
+      const rest = redisCli(source, 'CLUSTER', 'GETKEYSINSLOT', `${slot}`, '10000')
+        .split('\n')
+        .filter((key) => key !== '')
+      for (const key of rest) await cli('-p', `${source}`, 'MIGRATE', '127.0.0.1', `${target}`, key, '0', '5000')
+      for (const port of [target, source]) redisCli(port, 'CLUSTER', 'SETSLOT', `${slot}`, 'NODE', nodeId(target))
+    }
+  })
+  expectExact(result, limiters.failures)
+}, 60_000)
+
+test('the script is flushed on every node again and again: nobody is refused for it', async () => {
+  await using cluster = await startCluster({ primaries: 3, replicas: 0 })
+  await using limiters = await openLimiters(cluster, 2)
+  const result = await takeWhile(limiters.stores, async () => {
+    for (let round = 0; round < 20; round += 1) {
+      for (const { port } of cluster.nodes) redisCli(port, 'SCRIPT', 'FLUSH')
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  })
+  expectExact(result, limiters.failures)
+}, 60_000)
+
+test('every replica is promoted by hand in turn: every take is answered, and counted once', async () => {
+  await using cluster = await startCluster({ primaries: 3, replicas: 1 })
+  await using limiters = await openLimiters(cluster, 3)
+  const replicas = cluster.nodes.map(({ port }) => port).filter((port) => !isPrimary(port))
+  expect(replicas).toHaveLength(3)
+  const result = await takeWhile(limiters.stores, async () => {
+    for (const port of replicas) {
+      await until(() => redisCli(port, 'INFO', 'replication').includes('master_link_status:up'))
+      redisCli(port, 'CLUSTER', 'FAILOVER')
+      await until(() => isPrimary(port))
+    }
+  })
+  expectExact(result, limiters.failures)
+}, 60_000)
+
+test('a primary joins and one leaves: every take is answered, every subject gets exactly its capacity', async () => {
+  await using cluster = await startCluster({ primaries: 3, replicas: 0 })
+  await using limiters = await openLimiters(cluster, 2)
+  await using joining = await startClusterNode()
+  const [first, second] = cluster.nodes.map(({ port }) => port)
+  if (first === undefined || second === undefined) throw new Error('no nodes')
+  const settled = () =>
+    until(async () =>
+      (await cli('--cluster', 'check', `127.0.0.1:${first}`).catch(() => '')).includes('[OK] All 16384 slots covered'),
+    )
+  const result = await takeWhile(limiters.stores, async () => {
+    await cli('--cluster', 'add-node', `127.0.0.1:${joining.port}`, `127.0.0.1:${first}`)
+    await settled()
+    const slots =
+      new RegExp(`:${second} .*\\| (\\d+) slots`).exec(await cli('--cluster', 'info', `127.0.0.1:${first}`))?.[1] ?? ''
+    const everything = [
+      '--cluster-from',
+      nodeId(second),
+      '--cluster-to',
+      nodeId(joining.port),
+      '--cluster-slots',
+      slots,
+    ]
+    await cli('--cluster', 'reshard', `127.0.0.1:${first}`, ...everything, '--cluster-yes')
+    await settled()
+    await cli('--cluster', 'del-node', `127.0.0.1:${first}`, nodeId(second))
+  })
+  expectExact(result, limiters.failures)
+}, 90_000)
