@@ -213,6 +213,19 @@ describe('a token on the edge', () => {
   })
 })
 
+test('a refusal by a full bucket is not made good by what is granted afterwards', () => {
+  const rule: Rule = { capacityTokens: 2, refillTokens: 1, periodS: 1 }
+  const at = (us: number, verdict: Call['verdict']): Call => {
+    return { invokeUs: us, responseUs: us, cost: 1, verdict, decidedLocally: false }
+  }
+  const calls = [at(0, 'deny'), at(10, 'allow'), at(10, 'allow')]
+  expect(judge({ rule, calls, faultBound: faultless })).toMatchObject({
+    lawful: false,
+    unexplained: { count: 1 },
+    totals: { difference: 0 },
+  })
+})
+
 test('two refusals that only together cannot be are found by the lower bound', () => {
   const rule: Rule = { capacityTokens: 3, refillTokens: 100_000, periodS: 1 }
   const call = (invokeUs: number, responseUs: number, cost: number, verdict: Call['verdict']): Call => {

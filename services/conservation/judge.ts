@@ -17,7 +17,8 @@ const SHOWN = 5
 /**
  * Judges a recorded history by the law of conservation: over any interval t, admitted ≤ capacity + rate·t + bound; every refusal is
  * explained by grants in some window; and under demand that never pauses, admitted ≥ capacity + rate·t − slack. Never accuses
- * a bucket that keeps the law, wherever within its call each decision fell. Exact, in O(n log n).
+ * a bucket that keeps the law, wherever within its call each decision fell: a call counts as admitted where it surely was, and as
+ * charged where it may have been, so one without an answer only ever excuses. Exact, in O(n log n).
  */
 export const judge = (history: History): Judgement => {
   for (const [index, call] of history.calls.entries()) requireSound(call, index)

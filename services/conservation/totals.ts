@@ -1,4 +1,4 @@
-import { createScale, type History, larger, replay } from './history.ts'
+import { createScale, type History, larger, replay, type Scale } from './history.ts'
 
 /** A history in numbers, all in whole tokens but the last. */
 export type Totals = {
@@ -18,10 +18,11 @@ export type Totals = {
 
 export const totalsOf = (history: History): Totals => {
   const { calls } = history
+  const scale = createScale(history)
   const tokensWhere = (verdict: string) => sum(calls.map((call) => (call.verdict === verdict ? call.cost : 0)))
   const admitted = tokensWhere('allow')
-  const lowerBound = leastAdmitted(history)
-  const upperBound = mostAdmitted(history)
+  const lowerBound = leastAdmitted(history, scale)
+  const upperBound = mostAdmitted(history, scale)
   return {
     offered: sum(calls.map(({ cost }) => cost)),
     admitted,
@@ -33,28 +34,23 @@ export const totalsOf = (history: History): Totals => {
   }
 }
 
-const mostAdmitted = (history: History) => {
-  const scale = createScale(history)
-  const endUs = history.calls.reduce(
-    (last, { verdict, responseUs }) => (verdict === 'unknown' ? last : Math.max(last, responseUs)),
-    Number.NEGATIVE_INFINITY,
-  )
-  const capacity = scale.fromTokens(history.rule.capacityTokens)
-  const refilled = endUs === Number.NEGATIVE_INFINITY ? 0n : scale.refilledBy(endUs)
-  return scale.toWholeTokens(capacity + refilled + scale.fromBound(history.faultBound.overTokens))
+/** From the first call to the last answer. */
+const mostAdmitted = ({ rule, calls, faultBound }: History, scale: Scale) => {
+  const answered = calls.filter(({ verdict }) => verdict !== 'unknown')
+  const refilled = answered.reduce((most, { responseUs }) => larger(most, scale.refilledBy(responseUs)), 0n)
+  return scale.toWholeTokens(scale.fromTokens(rule.capacityTokens) + refilled + scale.fromBound(faultBound.overTokens))
 }
 
 /**
  * A full bucket whose demand never pauses turns all its refill into grants: when it refuses a cost c at t, less than c is left, so
- * charged > capacity + rate·t − c − wasted, where wasted is the refill that found it full because nobody asked. The best such refusal
- * makes the bound; of its call the invocation is taken for t. Unanswered calls by then, rounding and faults go off it.
+ * charged > capacity + rate·t − c − wasted, where wasted is the refill that found it full because nobody asked. The best refusal makes
+ * the bound, with the invocation for t; the calls by then that have no answer, rounding and faults go off it.
  *
  * Whether demand paused is read off the history: wasted is at most the running maximum of rate·s − charged(s), as in
  * `unexplained-refusals.ts`, where what was charged by s is at least what was answered with a grant by then, and at least what an
  * earlier refusal proves by this very bound. (So a bucket that gets stuck does not look like one that nobody asks.)
  */
-const leastAdmitted = (history: History): number | undefined => {
-  const scale = createScale(history)
+const leastAdmitted = (history: History, scale: Scale): number | undefined => {
   const capacity = scale.fromTokens(history.rule.capacityTokens)
   let granted = 0n
   let charged = 0n

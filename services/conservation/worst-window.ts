@@ -13,11 +13,11 @@ export type Window = {
  * Safety: of all windows, the one in which most was admitted beyond what the law allows; undefined where nothing was. The law is
  * Cruz' burstiness constraint (A calculus for network delay, 1991): admitted(s, t) ≤ capacity + rate·(t − s) for all s ≤ t.
  *
- * A call counts if it lies in the window as a whole (only then it surely ran in it), so windows from the invocation of one admitted call to the
- * response of another are all that need a look. With calls that overlap, admitted(s, t) is not a difference of two running sums,
- * and Kadane's running maximum would miss some of it. Instead the responses are visited in order of time, over a tree whose leaves are the calls
- * in order of invocation: a maximum suffix sum as in Bentley's divide and conquer (Programming Pearls, 1984), kept up to date.
- * n calls take O(n log n).
+ * A call counts if it lies in the window as a whole, for only then it surely ran in it. So windows from the invocation of one
+ * admitted call to the response of another are all that need a look. Where calls overlap, admitted(s, t) is not a difference of two
+ * running sums, and Kadane's running maximum would miss some of it. Instead the responses are visited in order of time, and a tree
+ * over the calls in order of invocation keeps the best start: a maximum suffix sum, as in Bentley's divide and conquer
+ * (Programming Pearls, 1984), of which each response changes one leaf and its ancestors. O(n log n).
  */
 export const worstWindow = (history: History): Window | undefined => {
   const scale = createScale(history)

@@ -189,10 +189,15 @@ test('a primary joins and one leaves: every take is answered, every subject gets
   await using joining = await startClusterNode()
   const [first, second] = cluster.nodes.map(({ port }) => port)
   if (first === undefined || second === undefined) throw new Error('no nodes')
+  const all = [...cluster.nodes, joining].map(({ port }) => port)
   const settled = () =>
-    until(async () =>
-      (await cli('--cluster', 'check', `127.0.0.1:${first}`).catch(() => '')).includes('[OK] All 16384 slots covered'),
-    )
+    until(async () => {
+      const states = all.map((port) => redisCli(port, 'CLUSTER', 'INFO'))
+      if (!states.every((state) => state.includes('cluster_known_nodes:4') && state.includes('cluster_state:ok')))
+        return false
+      const checked = await cli('--cluster', 'check', `127.0.0.1:${first}`).catch(() => '')
+      return checked.includes('[OK] All nodes agree') && checked.includes('[OK] All 16384 slots covered')
+    })
   const result = await takeWhile(limiters.stores, async () => {
     await cli('--cluster', 'add-node', `127.0.0.1:${joining.port}`, `127.0.0.1:${first}`)
     await settled()
