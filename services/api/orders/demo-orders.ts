@@ -3,9 +3,13 @@ import type { OrderContent } from './order.ts'
 import { PUBLIC } from './owner.ts'
 import { insertOrder } from './repository.ts'
 
-/** Public orders for a database that has none, so that a first look at the API shows something. */
+/** An arbitrary number: whoever writes the demo orders holds this lock. */
+const LOCK = 2_871_930_466_501_127
+
+/** Public orders for a database that has none, so that a first look at the API shows something. Processes may start at once. */
 export const seedDemoOrders = (database: Database) =>
   database.transaction(async (queries) => {
+    await queries.query('select pg_advisory_xact_lock($1::bigint)', [LOCK])
     const [present] = await queries.query('select from orders where owner = $1 limit 1', [PUBLIC])
     if (present !== undefined) return
     for (const content of demoOrders) await insertOrder(queries, PUBLIC, content)

@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { describeDatabases } from '../database/databases.fixture.ts'
+import { seedDemoOrders } from './demo-orders.ts'
 import { newOrderId } from './identifiers.ts'
 import type { Order } from './order.ts'
 import type { OrderFilter } from './order-list.ts'
 import { orderStates } from './order-state.ts'
 import { backdate, contentOf, createOrThrow, newOwner, noFilter } from './orders.fixture.ts'
+import { PUBLIC } from './owner.ts'
 import { createOrderRepository } from './repository.ts'
 
 describeDatabases((database, kind) => {
@@ -293,6 +295,13 @@ describeDatabases((database, kind) => {
     )
     expect(await orders().listItems({ ...target, owner: newOwner(), sku: undefined, after: undefined, limit: 1 })).toBe(
       undefined,
+    )
+  })
+
+  test('the demo orders are written once, by however many processes at once', async () => {
+    await Promise.all(Array.from({ length: 5 }, () => seedDemoOrders(database())))
+    expect((await walk(PUBLIC, 100)).map(({ reference }) => reference)).toEqual(
+      [5, 4, 3, 2, 1].map((number) => `DEMO-${number}`),
     )
   })
 
