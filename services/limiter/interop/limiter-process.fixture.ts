@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url'
 
 const program = fileURLToPath(new URL('../main.ts', import.meta.url))
 
+const STOP_DEADLINE_MS = 10_000
+
 /** The limiter as a process of its own. Disposing of it sends SIGTERM, and throws unless it ends with 0. */
 export const startLimiter = async (policies: string) => {
   const folder = await mkdtemp(join(tmpdir(), 'weir-interop-'))
@@ -27,7 +29,10 @@ export const startLimiter = async (policies: string) => {
   const ended = once(child, 'exit')
   const stop = async () => {
     child.kill('SIGTERM')
+    // Longer than the limiter allows itself.
+    const kill = setTimeout(() => child.kill('SIGKILL'), STOP_DEADLINE_MS)
     const [code, signal] = await ended
+    clearTimeout(kill)
     await rm(folder, { recursive: true })
     if (code !== 0) throw new Error(`the limiter ended with ${code ?? signal} instead of 0`)
   }
