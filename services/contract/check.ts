@@ -13,6 +13,8 @@ export type Check = {
   readonly attributes: Attributes
   /** Whole tokens to take; 0 peeks. */
   readonly cost: number
+  /** Set by the caller to make a retry safe: a grant under the same id is charged once. */
+  readonly requestId?: string
 }
 
 /** Why a check has no answer. Not a refusal: the caller's question is at fault. */
@@ -24,6 +26,7 @@ export const checkLimits = {
   domainBytes: 256,
   attributes: 32,
   attributeBytes: 1024,
+  requestIdBytes: 128,
   cost: 0xffff_ffff,
 } as const
 
@@ -32,6 +35,8 @@ export type UncheckedCheck = {
   readonly domain: string
   readonly attributes: Readonly<Record<string, string>>
   readonly cost: number | undefined
+  /** Absent or empty: none. */
+  readonly requestId?: string | undefined
 }
 
 export type ParsedCheck =
@@ -39,7 +44,7 @@ export type ParsedCheck =
   | { readonly ok: false; readonly fault: CheckFault }
 
 /** Applies the limits and the default cost of 1. */
-export const parseCheck = ({ domain, attributes, cost = 1 }: UncheckedCheck): ParsedCheck => {
+export const parseCheck = ({ domain, attributes, cost = 1, requestId = '' }: UncheckedCheck): ParsedCheck => {
   const domainProblem = textProblem(domain, checkLimits.domainBytes)
   if (domainProblem !== undefined) return invalid('domain', domainProblem)
   const entries = Object.entries(attributes)
@@ -53,7 +58,10 @@ export const parseCheck = ({ domain, attributes, cost = 1 }: UncheckedCheck): Pa
   }
   if (!Number.isInteger(cost) || cost < 0 || cost > checkLimits.cost)
     return invalid('cost', `must be a whole number from 0 to ${checkLimits.cost}`)
-  return { ok: true, check: { domain: domainName(domain), attributes: new Map(entries), cost } }
+  const requestIdProblem = requestId === '' ? undefined : textProblem(requestId, checkLimits.requestIdBytes)
+  if (requestIdProblem !== undefined) return invalid('request_id', requestIdProblem)
+  const check = { domain: domainName(domain), attributes: new Map(entries), cost }
+  return { ok: true, check: requestId === '' ? check : { ...check, requestId } }
 }
 
 export const invalid = (field: string, problem: string): { ok: false; fault: CheckFault } => ({

@@ -43,4 +43,9 @@ export type Verdict = Decision['verdict']
 export type ShadowVerdict = { readonly policy: PolicyName; readonly verdict: Verdict }
 
 /** What a check is answered with. */
-export type Answer = { readonly decision: Decision; readonly shadows: readonly ShadowVerdict[] }
+export type Answer = {
+  readonly decision: Decision
+  readonly shadows: readonly ShadowVerdict[]
+  /** The request's id was granted before: nothing was charged this time. */
+  readonly replayed?: boolean
+}

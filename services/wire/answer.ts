@@ -2,8 +2,9 @@ import { type Answer, type Decision, policyName, type Quota } from '../contract/
 import type { Quota__Output } from './gen/weir/v1/Quota.ts'
 import type { ShouldAllowResponse, ShouldAllowResponse__Output } from './gen/weir/v1/ShouldAllowResponse.ts'
 
-export const encodeAnswer = ({ decision, shadows }: Answer): ShouldAllowResponse => ({
+export const encodeAnswer = ({ decision, shadows, replayed = false }: Answer): ShouldAllowResponse => ({
   ...encodeDecision(decision),
+  ...(replayed && { replay: true }),
   shadow: shadows.map(({ policy, verdict }) => ({ policy, verdict: VERDICTS[verdict] })),
 })
 
@@ -42,7 +43,7 @@ export const decodeAnswer = (response: ShouldAllowResponse__Output): Answer | un
     policy: policyName(policy ?? ''),
     verdict: verdict === 'DENY' ? ('deny' as const) : ('allow' as const),
   }))
-  return { decision, shadows }
+  return response.replay === true ? { decision, shadows, replayed: true } : { decision, shadows }
 }
 
 const decodeDecision = (response: ShouldAllowResponse__Output): Decision | undefined => {

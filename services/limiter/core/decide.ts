@@ -15,7 +15,7 @@ export const decide = (matched: readonly Matched[], costTokens: number, outcome:
   const decision = outcome.granted
     ? decideGranted(enforced, outcome.basis)
     : decideRefused(enforced, outcome.basis, costTokens)
-  return { decision, shadows }
+  return outcome.replayed ? { decision, shadows, replayed: true } : { decision, shadows }
 }
 
 const pair = (matched: readonly Matched[], readings: readonly Reading[]) =>

@@ -3,7 +3,7 @@ import type { Answer, PolicyName, Quota } from '../../contract/decision.ts'
 import { decide, decideUncounted, quota } from './decide.ts'
 import { type Matched, match } from './match.ts'
 import type { CountingPolicy, PolicySets } from './policy.ts'
-import type { BucketStore } from './store.ts'
+import type { BucketStore, Take } from './store.ts'
 
 type Failed = { readonly ok: false; readonly fault: CheckFault }
 export type Checked = { readonly ok: true; readonly answer: Answer } | Failed
@@ -61,7 +61,7 @@ export const createLimiter = ({ policies, store, localStore, observer }: Ports):
       const answer: Answer =
         found.kind === 'exempt'
           ? { decision: { verdict: 'allow', basis: 'exempt' }, shadows: [] }
-          : await count(found.matched, check.cost, { store, localStore })
+          : await count(found.matched, check, { store, localStore })
       observer.answered(check.domain, answer)
       return { ok: true, answer }
     },
@@ -96,29 +96,34 @@ export const createLimiter = ({ policies, store, localStore, observer }: Ports):
 
 const count = async (
   matched: readonly Matched[],
-  cost: number,
+  check: Check,
   stores: Pick<Ports, 'store' | 'localStore'>,
 ): Promise<Answer> => {
   if (matched.length === 0) return { decision: { verdict: 'allow', basis: 'no_policy' }, shadows: [] }
+  const { cost } = check
   const impossible = matched.find(({ asked }) => asked.enforced && cost > asked.rule.capacityTokens)
   if (impossible !== undefined)
     return { decision: { verdict: 'deny', basis: 'never_satisfiable', policy: impossible.policy.name }, shadows: [] }
-  const outcome = await stores.store.take(takeOf(matched, cost))
-  return outcome.kind === 'counted' ? decide(matched, cost, outcome) : countLocally(matched, cost, stores.localStore)
+  const outcome = await stores.store.take(takeOf(matched, check))
+  return outcome.kind === 'counted' ? decide(matched, cost, outcome) : countLocally(matched, check, stores.localStore)
 }
 
 /** While the store is away, a policy that says deny refuses, one that says allow steps aside, and the others are counted here. */
-const countLocally = async (matched: readonly Matched[], cost: number, localStore: BucketStore): Promise<Answer> => {
+const countLocally = async (matched: readonly Matched[], check: Check, localStore: BucketStore): Promise<Answer> => {
   const shared = matched.filter(({ policy }) => policy.onStoreFailure === 'share')
   const uncounted = decideUncounted(matched)
   if (uncounted.verdict === 'deny' || !shared.some(({ asked }) => asked.enforced))
     return { decision: uncounted, shadows: [] }
-  const outcome = await localStore.take(takeOf(shared, cost))
+  const outcome = await localStore.take(takeOf(shared, check))
   if (outcome.kind === 'unavailable') return { decision: uncounted, shadows: [] }
-  return decide(shared, cost, { ...outcome, basis: 'share' })
+  return decide(shared, check.cost, { ...outcome, basis: 'share' })
 }
 
-const takeOf = (matched: readonly Matched[], cost: number) => ({ cost, buckets: matched.map(({ asked }) => asked) })
+const takeOf = (matched: readonly Matched[], { cost, requestId }: Check): Take => ({
+  cost,
+  buckets: matched.map(({ asked }) => asked),
+  ...(requestId !== undefined && { requestId }),
+})
 
 const unknownDomain = (domain: DomainName, sets: PolicySets): Failed => ({
   ok: false,

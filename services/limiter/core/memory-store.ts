@@ -1,5 +1,14 @@
 import { type Bucket, charge, holds, refill, untilFullUs } from '../../bucket/bucket.ts'
-import type { AskedBucket, BucketKey, BucketRef, BucketStore, GroupKey, Reading } from './store.ts'
+import {
+  type AskedBucket,
+  type BucketKey,
+  type BucketRef,
+  type BucketStore,
+  type GroupKey,
+  REMEMBERED_US,
+  type Reading,
+  requestKey,
+} from './store.ts'
 
 /** Beyond either bound the fullest go: whose loss gives away the least. */
 const MAX_GROUPS = 200_000
@@ -38,12 +47,11 @@ export const createMemoryStore = ({ nowUs, maxGroups = MAX_GROUPS }: Options): M
     return { bucket, held: holds(bucket, rule, cost) }
   }
 
-  const write = ({ group: groupKey, key, rule }: AskedBucket, bucket: Bucket, now: number) => {
+  const write = ({ group: groupKey, key }: BucketRef, entry: Entry, now: number) => {
     const group = groups.get(groupKey) ?? addGroup(groupKey, now)
     if (!group.entries.has(key) && group.entries.size >= MAX_BUCKETS_PER_GROUP) evictBucket(group, now)
-    const fullAtUs = bucket.atUs + untilFullUs(bucket, rule)
-    group.entries.set(key, { bucket, fullAtUs })
-    group.fullAtUs = Math.max(group.fullAtUs, fullAtUs)
+    group.entries.set(key, entry)
+    group.fullAtUs = Math.max(group.fullAtUs, entry.fullAtUs)
   }
 
   const addGroup = (key: GroupKey, now: number) => {
@@ -75,6 +83,9 @@ export const createMemoryStore = ({ nowUs, maxGroups = MAX_GROUPS }: Options): M
     if (fullest[1].fullAtUs > now) evictedBuckets += 1
   }
 
+  const remembers = ({ group, key }: BucketRef, now: number) =>
+    (groups.get(group)?.entries.get(key)?.fullAtUs ?? now) > now
+
   const forget = ({ group: groupKey, key }: BucketRef) => {
     const group = groups.get(groupKey)
     group?.entries.delete(key)
@@ -82,19 +93,27 @@ export const createMemoryStore = ({ nowUs, maxGroups = MAX_GROUPS }: Options): M
   }
 
   return {
-    take: async ({ cost, buckets }) => {
+    take: async ({ cost, buckets, requestId }) => {
       const now = nowUs()
+      const memory = memoryOf(requestId, buckets)
+      if (memory !== undefined && remembers(memory, now)) {
+        const readings = buckets.map((asked) => ({ ...read(asked, 0, now), held: true }))
+        return { kind: 'counted', basis: 'bucket', granted: true, replayed: true, readings }
+      }
       const before = buckets.map((asked) => read(asked, cost, now))
       const granted = buckets.every(({ enforced }, index) => !enforced || before[index]?.held === true)
-      if (!granted || cost === 0) return { kind: 'counted', basis: 'bucket', granted, readings: before }
+      if (!granted || cost === 0)
+        return { kind: 'counted', basis: 'bucket', granted, replayed: false, readings: before }
       const readings = before.map((reading, index): Reading => {
         const asked = buckets[index]
         if (asked === undefined || !reading.held) return reading
         const bucket = charge(reading.bucket, cost)
-        write(asked, bucket, now)
+        write(asked, { bucket, fullAtUs: bucket.atUs + untilFullUs(bucket, asked.rule) }, now)
         return { bucket, held: true }
       })
-      return { kind: 'counted', basis: 'bucket', granted, readings }
+      if (memory !== undefined)
+        write(memory, { bucket: { deficitNano: 0, atUs: now }, fullAtUs: now + REMEMBERED_US }, now)
+      return { kind: 'counted', basis: 'bucket', granted, replayed: false, readings }
     },
     reset: async (buckets) => {
       for (const bucket of buckets) forget(bucket)
@@ -103,3 +122,7 @@ export const createMemoryStore = ({ nowUs, maxGroups = MAX_GROUPS }: Options): M
     stats: () => ({ groups: groups.size, evictedGroups, evictedBuckets }),
   }
 }
+
+/** Where a request's grant is remembered: among its subject's buckets, which go when they are needed least. */
+const memoryOf = (requestId: string | undefined, [first]: readonly AskedBucket[]): BucketRef | undefined =>
+  requestId === undefined || first === undefined ? undefined : { group: first.group, key: requestKey(requestId) }

@@ -142,6 +142,58 @@ export const describeStore = (name: string, { open, propertyRuns }: Options) =>
       expect(outcomes.filter(({ granted }) => granted)).toHaveLength(10)
     })
 
+    test('a request that was granted is granted again under its id, charged once, and marked', async () => {
+      await using opened = await open()
+      const bucket = asked(randomGroup(), 'a', THREE)
+      const ask = () => opened.store.take({ cost: 1, buckets: [bucket], requestId: 'r-1' })
+      expect(await ask()).toMatchObject({ granted: true, replayed: false })
+      for (let retry = 0; retry < 5; retry += 1) expect(await ask()).toMatchObject({ granted: true, replayed: true })
+      expect(await drain(opened.store, bucket)).toBe(2)
+      // Also when nothing is left for others.
+      expect(await ask()).toMatchObject({ granted: true, replayed: true })
+    })
+
+    test('a request that was refused is judged anew under its id', async () => {
+      await using opened = await open()
+      const bucket = asked(randomGroup(), 'a', TEN)
+      await drain(opened.store, bucket)
+      const ask = () => opened.store.take({ cost: 1, buckets: [bucket], requestId: 'r-1' })
+      expect(await ask()).toMatchObject({ granted: false, replayed: false })
+      opened.advanceUs(1_000_000)
+      expect(await ask()).toMatchObject({ granted: true, replayed: false })
+    })
+
+    test('an id is remembered for two seconds, and for one subject', async () => {
+      await using opened = await open()
+      const [one, other] = [asked(randomGroup(), 'a', THREE), asked(randomGroup(), 'a', THREE)]
+      const ask = (bucket: AskedBucket) => opened.store.take({ cost: 1, buckets: [bucket], requestId: 'r-1' })
+      await ask(one)
+      expect(await ask(other)).toMatchObject({ granted: true, replayed: false })
+      opened.advanceUs(1_999_999)
+      expect(await ask(one)).toMatchObject({ replayed: true })
+      opened.advanceUs(1)
+      expect(await ask(one)).toMatchObject({ granted: true, replayed: false })
+    })
+
+    test('a request over several groups is charged once in each under its id', async () => {
+      await using opened = await open()
+      const own = asked(randomGroup(), 'own', TEN)
+      const shared = asked(randomGroup(), 'shared', THREE)
+      for (let index = 0; index < 4; index += 1)
+        expect(await opened.store.take({ cost: 1, buckets: [own, shared], requestId: 'r-1' })).toMatchObject({
+          granted: true,
+          replayed: index > 0,
+        })
+      expect(await drain(opened.store, shared)).toBe(2)
+      // Refused by the one across subjects: the retry finds its own part paid, once.
+      for (let index = 0; index < 4; index += 1)
+        expect(await opened.store.take({ cost: 1, buckets: [own, shared], requestId: 'r-2' })).toMatchObject({
+          granted: false,
+        })
+      const left = await drain(opened.store, own)
+      expect(left === 9 || left === 8).toBe(true)
+    })
+
     test('any sequence of takes over any buckets is what exact rational arithmetic allows', async () => {
       await using opened = await open()
       await fc.assert(

@@ -17,7 +17,14 @@ export type Take = {
   /** At most the capacity of every enforced bucket; 0 reads and charges nothing. */
   readonly cost: number
   readonly buckets: readonly AskedBucket[]
+  /** A grant is remembered under it, for REMEMBERED_US, in every group; while it is, the same take is granted and charges nothing. */
+  readonly requestId?: string
 }
+
+export const REMEMBERED_US = 2_000_000
+
+/** The name under which a group remembers a request; no bucket's begins with this character. */
+export const requestKey = (requestId: string) => `\u0000${requestId}` as BucketKey
 
 /** A bucket as the take left it, and whether it held the cost before. */
 export type Reading = { readonly bucket: Bucket; readonly held: boolean }
@@ -28,6 +35,8 @@ export type TakeOutcome =
       /** `share`: counted by this limiter alone, for its part of the bucket, while the store is away. */
       readonly basis: 'bucket' | 'share'
       readonly granted: boolean
+      /** The take's id was remembered: nothing was charged. */
+      readonly replayed: boolean
       /** One for each bucket asked, in that order. */
       readonly readings: readonly Reading[]
     }

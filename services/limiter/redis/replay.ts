@@ -2,7 +2,7 @@ import { type Bucket, charge, holds } from '../../bucket/bucket.ts'
 import type { AskedBucket, Reading } from '../core/store.ts'
 import type { OperationResult } from './take-script.ts'
 
-export type Replayed = { readonly granted: boolean; readonly readings: readonly Reading[] }
+export type Replayed = { readonly granted: boolean; readonly replayed: boolean; readonly readings: readonly Reading[] }
 
 /**
  * What the take at one place (from 0) among equal merged ones found and left. The script says how the buckets stood before the first
@@ -11,9 +11,14 @@ export type Replayed = { readonly granted: boolean; readonly readings: readonly 
 export const replay = (
   asked: readonly AskedBucket[],
   cost: number,
-  { granted, before }: OperationResult,
+  result: OperationResult,
   place: number,
 ): Replayed => {
+  if (result.replayed) {
+    const readings = result.before.map(({ bucket }): Reading => ({ bucket, held: true }))
+    return { granted: true, replayed: true, readings }
+  }
+  const { granted, before } = result
   const chargesBefore = Math.min(place, granted)
   const readings = asked.map(({ rule }, index): Reading => {
     const first = before[index]?.bucket ?? { deficitNano: 0, atUs: 0 }
@@ -21,7 +26,7 @@ export const replay = (
     const held = holds(found, rule, cost)
     return { bucket: place < granted && held ? charge(found, cost) : found, held }
   })
-  return { granted: place < granted, readings }
+  return { granted: place < granted, replayed: false, readings }
 }
 
 /** A bucket in shadow stops paying when it holds the cost no more. */

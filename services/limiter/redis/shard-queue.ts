@@ -72,6 +72,8 @@ const merge = (batch: readonly Queued[]): readonly Merged[] => {
 
 const isSame = ({ operation: a }: Queued, { operation: b }: Queued) =>
   a.kind === 'take' &&
+  a.requestId === undefined &&
+  b.requestId === undefined &&
   b.kind === 'take' &&
   a.key === b.key &&
   a.cost === b.cost &&

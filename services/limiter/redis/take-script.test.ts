@@ -122,6 +122,7 @@ const createModel = () => {
     }
     return {
       granted,
+      replayed: false,
       before: before.map(({ now, epoch, granted, rule }) => ({
         bucket: now,
         epoch,

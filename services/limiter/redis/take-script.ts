@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import type { Bucket } from '../../bucket/bucket.ts'
 import type { Rule } from '../../bucket/rule.ts'
-import type { AskedBucket } from '../core/store.ts'
+import { type AskedBucket, requestKey } from '../core/store.ts'
 
 export const takeScript = readFileSync(new URL('take.lua', import.meta.url), 'utf8')
 export const takeScriptSha1 = createHash('sha1').update(takeScript).digest('hex')
@@ -17,6 +17,8 @@ type Operation = {
   /** How many equal takes this one stands for. */
   readonly times: number
   readonly buckets: readonly AskedBucket[]
+  /** Of a take that stands for one: a grant under it is charged once. */
+  readonly requestId?: string | undefined
 }
 export type ScriptOperation = Operation
 
@@ -31,14 +33,19 @@ export type StoredBucket = {
   readonly ruleHash: number
 }
 
-export type OperationResult = { readonly granted: number; readonly before: readonly StoredBucket[] }
+export type OperationResult = {
+  readonly granted: number
+  /** Its id was remembered: granted, and nothing charged. */
+  readonly replayed: boolean
+  readonly before: readonly StoredBucket[]
+}
 /** One result for each operation; none where nobody knows whether it ran. */
 export type ScriptReply = {
   readonly droppedBuckets: number
   readonly results: readonly (OperationResult | undefined)[]
 }
 
-const HEAD_BYTES = 12
+const HEAD_BYTES = 13
 const ASKED_BYTES = 24
 const STORED_BYTES = 30
 
@@ -54,14 +61,23 @@ export const encodeCall = (operations: readonly Operation[]): ScriptCall => {
   return { keys: [...keyIndexes.keys()], batch }
 }
 
-const encodedBytes = ({ buckets }: Operation) =>
-  buckets.reduce((sum, { key }) => sum + ASKED_BYTES + Buffer.byteLength(key), HEAD_BYTES)
+const encodedBytes = ({ buckets, requestId }: Operation) =>
+  buckets.reduce((sum, { key }) => sum + ASKED_BYTES + Buffer.byteLength(key), HEAD_BYTES + nameBytesOf(requestId))
 
-const writeOperation = (batch: Buffer, start: number, { kind, cost, times, buckets }: Operation, keyIndex: number) => {
+const nameBytesOf = (requestId: string | undefined) =>
+  requestId === undefined ? 0 : Buffer.byteLength(requestKey(requestId))
+
+const writeOperation = (
+  batch: Buffer,
+  start: number,
+  { kind, cost, times, buckets, requestId }: Operation,
+  keyIndex: number,
+) => {
   let offset = batch.writeUInt8(kind === 'take' ? 0 : 1, start)
   offset = batch.writeUInt16BE(keyIndex, offset)
   offset = batch.writeUInt32BE(cost, offset)
   offset = batch.writeUInt32BE(times, offset)
+  offset = writeName(batch, offset, requestId === undefined ? '' : requestKey(requestId))
   offset = batch.writeUInt8(buckets.length, offset)
   for (const asked of buckets) offset = writeAsked(batch, offset, asked)
   return offset
@@ -73,7 +89,11 @@ const writeAsked = (batch: Buffer, start: number, { enforced, rule, key }: Asked
   offset = batch.writeDoubleBE(rule.refillTokens, offset)
   offset = batch.writeDoubleBE(rule.periodS, offset)
   offset = batch.writeUInt16BE(ruleHash(rule), offset)
-  const nameBytes = batch.write(key, offset + 1)
+  return writeName(batch, offset, key)
+}
+
+const writeName = (batch: Buffer, offset: number, name: string) => {
+  const nameBytes = batch.write(name, offset + 1)
   return batch.writeUInt8(nameBytes, offset) + nameBytes
 }
 
@@ -81,13 +101,14 @@ export const decodeReply = (reply: Buffer, operations: readonly Operation[]): Sc
   let offset = 4
   const results = operations.map(({ buckets }): OperationResult => {
     const granted = reply.readUInt32BE(offset)
-    offset += 4
+    const replayed = reply.readUInt8(offset + 4) === 1
+    offset += 5
     const before = buckets.map(() => {
       const stored = readStored(reply, offset)
       offset += STORED_BYTES
       return stored
     })
-    return { granted, before }
+    return { granted, replayed, before }
   })
   return { droppedBuckets: reply.readUInt32BE(0), results }
 }

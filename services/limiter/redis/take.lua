@@ -7,6 +7,7 @@
 --             H   which of KEYS
 --             I4  cost in tokens, at most the capacity of every enforced bucket (reset: 0)
 --             I4  times: how many equal takes this one stands for, granted first come first served (reset: 1)
+--             Bc0 the name under which a grant is remembered for 2 s; empty: it is not
 --             B   how many buckets follow, each:
 --               B      1 = enforced, 0 = in shadow
 --               I4 d d capacity in tokens; the refill is so many tokens every so many seconds
@@ -14,11 +15,13 @@
 --               Bc0    name
 -- Returns   packed: I4 buckets dropped because a group had too many, then for each operation in order
 --             I4  how many of the times were granted
+--             B   1 = granted because it was remembered: nothing charged
 --             for each bucket, as it stood before, refilled to now: d deficit in nano-tokens, d its time in microseconds,
 --             I4 epoch, d tokens granted since it was last full, H hash of the rule of its last writer
 --
 -- A group is a string: B format (1), then for each bucket that is not full
 --   Bc0 name, d deficit, d time, d when it is full, d granted, I4 epoch, H hash of the rule
+-- A remembered request is an entry like a bucket's, which is full when it is forgotten.
 -- A take is granted when every enforced bucket holds the cost, and then charges each; a bucket in shadow pays if it holds the cost
 -- as well. A refusal and a cost of 0 write nothing. A key expires a second after its last bucket is full. A reset leaves the
 -- bucket full, under the next epoch, until nobody can remember the emptier one.
@@ -29,6 +32,7 @@ local FORMAT = 1
 local NANO = 1000000000
 local REBASE_US = 2000000
 local MAX_BUCKETS = 128
+local REMEMBERED_US = 2000000
 
 local now = struct.unpack('>d', ARGV[1])
 if now == 0 then
@@ -112,8 +116,9 @@ local function affordable(asked, bucket, cost, times)
   return math.min(times, floor_divide(left, cost * NANO))
 end
 
-local function take(group, asked, before, cost, times)
-  if cost == 0 then return times end
+local function take(group, asked, before, cost, times, request)
+  if cost == 0 then return times, 0 end
+  if request ~= '' and group.buckets[request] then return times, 1 end
   local granted = times
   for i = 1, #asked do
     if asked[i].enforced == 1 then granted = math.min(granted, affordable(asked[i], before[i], cost, times)) end
@@ -128,21 +133,25 @@ local function take(group, asked, before, cost, times)
       write(group, asked[i], after)
     end
   end
-  return granted
+  if request ~= '' and granted > 0 then
+    group.buckets[request] = { deficit = 0, at = now, full_at = now + REMEMBERED_US, granted = 0, epoch = 0, rule = 0 }
+    group.dirty = true
+  end
+  return granted, 0
 end
 
 local function reset(group, asked, before)
   for i = 1, #asked do
     write(group, asked[i], { deficit = 0, at = before[i].at, granted = 0, epoch = before[i].epoch + 1 })
   end
-  return 1
+  return 1, 0
 end
 
 local reply = {}
 local position = 1
 while position <= #ARGV[2] do
-  local operation, key_index, cost, times, count
-  operation, key_index, cost, times, count, position = struct.unpack('>BHI4I4B', ARGV[2], position)
+  local operation, key_index, cost, times, request, count
+  operation, key_index, cost, times, request, count, position = struct.unpack('>BHI4I4Bc0B', ARGV[2], position)
   local group = load_group(key_index)
   if not group then return redis.error_reply('WEIRFORMAT ' .. KEYS[key_index] .. ' was written by a newer version') end
   local asked, before = {}, {}
@@ -153,9 +162,13 @@ while position <= #ARGV[2] do
     asked[i] = one
     before[i] = refill(group.buckets[one.name], one)
   end
-  local granted
-  if operation == 0 then granted = take(group, asked, before, cost, times) else granted = reset(group, asked, before) end
-  reply[#reply + 1] = struct.pack('>I4', granted)
+  local granted, replayed
+  if operation == 0 then
+    granted, replayed = take(group, asked, before, cost, times, request)
+  else
+    granted, replayed = reset(group, asked, before)
+  end
+  reply[#reply + 1] = struct.pack('>I4B', granted, replayed)
   for i = 1, count do
     local bucket = before[i]
     reply[#reply + 1] = struct.pack('>ddI4dH', bucket.deficit, bucket.at, bucket.epoch, bucket.granted, bucket.rule)

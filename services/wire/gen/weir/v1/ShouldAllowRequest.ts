@@ -5,6 +5,7 @@ export interface ShouldAllowRequest {
   'domain'?: (string);
   'attributes'?: ({[key: string]: string});
   'cost'?: (number);
+  'requestId'?: (string);
   '_cost'?: "cost";
 }
 
@@ -12,4 +13,5 @@ export interface ShouldAllowRequest__Output {
   'domain'?: (string);
   'attributes'?: ({[key: string]: string});
   'cost'?: (number);
+  'requestId'?: (string);
 }

@@ -13,6 +13,7 @@ export interface ShouldAllowResponse {
   'quota'?: (_weir_v1_Quota | null);
   'retryAfterMs'?: (number | string | Long);
   'shadow'?: (_weir_v1_ShadowVerdict)[];
+  'replay'?: (boolean);
   '_quota'?: "quota";
   '_retryAfterMs'?: "retryAfterMs";
 }
@@ -24,4 +25,5 @@ export interface ShouldAllowResponse__Output {
   'quota'?: (_weir_v1_Quota__Output);
   'retryAfterMs'?: (number);
   'shadow': (_weir_v1_ShadowVerdict__Output)[];
+  'replay'?: (boolean);
 }
