@@ -42,10 +42,17 @@ export const createMemoryStore = ({ nowUs, maxGroups = MAX_GROUPS }: Options): M
   let evictedGroups = 0
   let evictedBuckets = 0
 
-  const read = ({ group, key, rule }: AskedBucket, cost: number, now: number): Reading => {
-    const bucket = refill(groups.get(group)?.entries.get(key)?.bucket, rule, now)
+  const read = (asked: AskedBucket, cost: number, now: number): Reading => {
+    const { group, key, rule } = asked
+    const stored = groups.get(group)?.entries.get(key)?.bucket
+    const bucket = refill(stored, rule, now)
+    // It follows a clock that was set back: else each refusal would find it standing still again.
+    if (stored !== undefined && bucket.atUs < stored.atUs) writeBucket(asked, bucket, now)
     return { bucket, held: holds(bucket, rule, cost) }
   }
+
+  const writeBucket = (asked: AskedBucket, bucket: Bucket, now: number) =>
+    write(asked, { bucket, fullAtUs: bucket.atUs + untilFullUs(bucket, asked.rule) }, now)
 
   const write = ({ group: groupKey, key }: BucketRef, entry: Entry, now: number) => {
     const group = groups.get(groupKey) ?? addGroup(groupKey, now)
@@ -108,7 +115,7 @@ export const createMemoryStore = ({ nowUs, maxGroups = MAX_GROUPS }: Options): M
         const asked = buckets[index]
         if (asked === undefined || !reading.held) return reading
         const bucket = charge(reading.bucket, cost)
-        write(asked, { bucket, fullAtUs: bucket.atUs + untilFullUs(bucket, asked.rule) }, now)
+        writeBucket(asked, bucket, now)
         return { bucket, held: true }
       })
       if (memory !== undefined)

@@ -142,6 +142,31 @@ export const describeStore = (name: string, { open, propertyRuns }: Options) =>
       expect(outcomes.filter(({ granted }) => granted)).toHaveLength(10)
     })
 
+    test('a clock that jumps 10 s ahead gives 10 s of refill and no more; one set back 10 s freezes nothing', async () => {
+      await using opened = await open()
+      const bucket = asked(randomGroup(), 'a', { capacityTokens: 100, refillTokens: 1, periodS: 1 })
+      await drain(opened.store, bucket)
+      opened.advanceUs(10_000_000)
+      expect(await drain(opened.store, bucket)).toBe(10)
+      opened.advanceUs(-10_000_000)
+      for (let second = 0; second < 5; second += 1) {
+        expect(await drain(opened.store, bucket)).toBe(second === 0 ? 0 : 1)
+        opened.advanceUs(1_000_000)
+      }
+    })
+
+    test('a clock set back a second holds the bucket still for that second', async () => {
+      await using opened = await open()
+      const bucket = asked(randomGroup(), 'a', TEN)
+      await drain(opened.store, bucket)
+      opened.advanceUs(-1_000_000)
+      expect(await drain(opened.store, bucket)).toBe(0)
+      opened.advanceUs(1_000_000)
+      expect(await drain(opened.store, bucket)).toBe(0)
+      opened.advanceUs(2_000_000)
+      expect(await drain(opened.store, bucket)).toBe(2)
+    })
+
     test('a request that was granted is granted again under its id, charged once, and marked', async () => {
       await using opened = await open()
       const bucket = asked(randomGroup(), 'a', THREE)

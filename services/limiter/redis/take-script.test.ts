@@ -73,6 +73,7 @@ const createModel = () => {
       const found = stored.get(name)
       const kept = found !== undefined && found.fullAtUs > nowUs ? found : undefined
       const now = refill(kept?.bucket, asked.rule, nowUs)
+      const isRebased = kept !== undefined && now.atUs < kept.bucket.atUs
       const isFull = now.deficitNano === 0 && now.atUs === nowUs
       return {
         name,
@@ -80,7 +81,8 @@ const createModel = () => {
         now,
         epoch: kept?.epoch ?? 0,
         granted: kept === undefined || isFull ? 0 : kept.granted,
-        rule: kept?.rule ?? ruleHash(asked.rule),
+        rule: kept === undefined || isRebased ? ruleHash(asked.rule) : kept.rule,
+        isRebased,
       }
     })
     const write = (one: (typeof before)[number], bucket: Bucket, epoch: number, granted: number) => {
@@ -92,6 +94,7 @@ const createModel = () => {
       const fullAtUs = bucket.atUs + Math.max(untilFullUs(bucket, one.asked.rule), wholeUs)
       stored.set(one.name, { bucket, fullAtUs, epoch, granted, rule: ruleHash(one.asked.rule) })
     }
+    for (const one of before) if (one.isRebased) write(one, one.now, one.epoch, one.granted)
     let granted = 0
     if (kind === 'reset') {
       for (const one of before) write(one, { deficitNano: 0, atUs: one.now.atUs }, one.epoch + 1, 0)

@@ -23,7 +23,8 @@
 --   Bc0 name, d deficit, d time, d when it is full, d granted, I4 epoch, H hash of the rule
 -- A remembered request is an entry like a bucket's, which is full when it is forgotten.
 -- A take is granted when every enforced bucket holds the cost, and then charges each; a bucket in shadow pays if it holds the cost
--- as well. A refusal and a cost of 0 write nothing. A key expires a second after its last bucket is full. A reset leaves the
+-- as well. A refusal and a cost of 0 write nothing, but that a bucket follows a clock that was set back: else each refusal would find
+-- it standing still again. A key expires a second after its last bucket is full. A reset leaves the
 -- bucket full, under the next epoch, until nobody can remember the emptier one.
 -- Numbers are whole and below 2^53, where doubles are exact; the arithmetic is that of services/bucket/bucket.ts.
 -- Errors    WEIRFORMAT: the key was written by a newer version
@@ -90,7 +91,10 @@ local function refill(stored, asked)
     epoch = stored.epoch,
     rule = stored.rule,
   }
-  if stored.at - now > REBASE_US then return bucket end
+  if stored.at - now > REBASE_US then
+    bucket.rebased = true
+    return bucket
+  end
   if stored.at >= now then
     bucket.at = stored.at
     return bucket
@@ -161,6 +165,10 @@ while position <= #ARGV[2] do
       struct.unpack('>BI4ddHBc0', ARGV[2], position)
     asked[i] = one
     before[i] = refill(group.buckets[one.name], one)
+    if before[i].rebased then
+      before[i].rebased = nil
+      write(group, one, before[i])
+    end
   end
   local granted, replayed
   if operation == 0 then
