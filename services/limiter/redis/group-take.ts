@@ -12,49 +12,62 @@ export type GroupTake = {
   readonly requestId: string | undefined
 }
 
+/** `refund`: the request is refused elsewhere, so what the group paid for it is credit for its next takes. */
+export type Charged =
+  | { readonly ok: true; readonly value: Replayed; readonly refund: () => void }
+  | { readonly ok: false }
+
 export type GroupTakes = {
   /** Charges the group's buckets, but those for which this limiter holds credit. */
-  readonly charge: (take: GroupTake, deadlineUs: number) => Promise<Answered>
+  readonly charge: (take: GroupTake, deadlineUs: number) => Promise<Charged>
   /** What the group holds; charges nothing. */
   readonly look: (take: GroupTake, deadlineUs: number) => Promise<Answered>
-  /** The group was charged for a request that is refused elsewhere: its next takes need not pay. */
-  readonly keepAsCredit: (take: GroupTake, charged: Replayed) => void
 }
 
 /** Takes within one group, and the credit of those that paid for nothing. */
 export const createGroupTakes = (ask: Ask, credits: Credits): GroupTakes => {
-  // A remembered grant is what its retry finds paid; credit beside it would pay twice.
-  const earnsCredit = ({ cost, requestId }: GroupTake) => cost > 0 && requestId === undefined
-
-  const putBack = (buckets: readonly AskedBucket[], used: readonly (Credit | undefined)[]) => {
-    for (const [index, asked] of buckets.entries()) {
-      const credit = used[index]
-      if (credit !== undefined) credits.putBack(asked, credit)
-    }
+  const chargeAnd = async (
+    take: GroupTake,
+    used: readonly (Credit | undefined)[],
+    deadlineUs: number,
+  ): Promise<Answered> => {
+    const { group, buckets, cost, requestId } = take
+    if (used.every((credit) => credit === undefined))
+      return ask(group, { kind: 'take', buckets, cost, requestId }, deadlineUs)
+    const isPrepaid = (_: AskedBucket, index: number) => used[index] !== undefined
+    // Both leave in one call of the script.
+    const [seen, charged] = await Promise.all([
+      ask(group, { kind: 'take', buckets: buckets.filter(isPrepaid), cost: 0 }, deadlineUs),
+      ask(
+        group,
+        { kind: 'take', buckets: buckets.filter((asked, index) => !isPrepaid(asked, index)), cost },
+        deadlineUs,
+      ),
+    ])
+    if (!seen.ok || !charged.ok) return { ok: false }
+    const [ofPrepaid, ofPayable] = [seen.value.readings.values(), charged.value.readings.values()]
+    const readings = used.flatMap((credit) => [...(credit === undefined ? ofPayable : ofPrepaid).take(1)])
+    return { ok: true, value: { granted: charged.value.granted, replayed: false, readings } }
   }
 
   return {
     charge: async (take, deadlineUs) => {
-      const { group, buckets, cost, requestId } = take
-      const used = buckets.map((asked) => (asked.enforced && earnsCredit(take) ? credits.take(asked, cost) : undefined))
-      if (used.every((credit) => credit === undefined))
-        return ask(group, { kind: 'take', buckets, cost, requestId }, deadlineUs)
-      const isPrepaid = (_: AskedBucket, index: number) => used[index] !== undefined
-      // Both leave in one call of the script.
-      const [seen, charged] = await Promise.all([
-        ask(group, { kind: 'take', buckets: buckets.filter(isPrepaid), cost: 0 }, deadlineUs),
-        ask(
-          group,
-          { kind: 'take', buckets: buckets.filter((asked, index) => !isPrepaid(asked, index)), cost },
-          deadlineUs,
-        ),
-      ])
-      const granted = seen.ok && charged.ok && charged.value.granted
-      if (!granted) putBack(buckets, used)
-      if (!seen.ok || !charged.ok) return { ok: false }
-      const [ofPrepaid, ofPayable] = [seen.value.readings.values(), charged.value.readings.values()]
-      const readings = used.flatMap((credit) => [...(credit === undefined ? ofPayable : ofPrepaid).take(1)])
-      return { ok: true, value: { granted, replayed: false, readings } }
+      const { buckets, cost } = take
+      // A remembered grant is what its retry finds paid; credit beside it would pay twice.
+      const earnsCredit = cost > 0 && take.requestId === undefined
+      const used = buckets.map((asked) => (earnsCredit && asked.enforced ? credits.take(asked, cost) : undefined))
+      const answered = await chargeAnd(take, used, deadlineUs)
+      const refund = () => {
+        for (const [index, asked] of buckets.entries()) {
+          const credit = used[index]
+          const paid = answered.ok && answered.value.granted ? answered.value.readings[index] : undefined
+          if (credit !== undefined) credits.putBack(asked, credit)
+          // In shadow nothing is owed: what such a bucket paid for a refused request is a rehearsal's error, and small.
+          else if (earnsCredit && asked.enforced && paid !== undefined) credits.keep(asked, cost, paid.bucket)
+        }
+      }
+      if (!answered.ok || !answered.value.granted) refund()
+      return answered.ok ? { ...answered, refund } : answered
     },
 
     look: async ({ group, buckets, cost }, deadlineUs) => {
@@ -65,15 +78,6 @@ export const createGroupTakes = (ask: Ask, credits: Credits): GroupTakes => {
         return bucket === undefined ? [] : [{ bucket, held: holds(bucket, rule, cost) }]
       })
       return { ok: true, value: { granted: false, replayed: false, readings } }
-    },
-
-    keepAsCredit: (take, { readings }) => {
-      if (!earnsCredit(take)) return
-      for (const [index, asked] of take.buckets.entries()) {
-        const reading = readings[index]
-        // In shadow nothing is owed: what such a bucket paid for a refused request is a rehearsal's error, and small.
-        if (asked.enforced && reading !== undefined) credits.keep(asked, take.cost, reading.bucket)
-      }
     },
   }
 }

@@ -37,14 +37,14 @@ export const createRedisStore = ({ shards, run, deadlineMs, timers, monotonicUs 
   }
 
   const take = async (parts: readonly Part[], deadlineUs: number): Promise<TakeOutcome> => {
-    const paid: Seen[] = []
+    const paid: (Seen & { readonly refund: () => void })[] = []
     for (const [index, part] of parts.entries()) {
       const answered = await groups.charge(part, deadlineUs)
       if (answered.ok && answered.value.granted) {
-        paid.push({ part, value: answered.value })
+        paid.push({ part, ...answered })
         continue
       }
-      for (const one of paid) groups.keepAsCredit(one.part, one.value)
+      for (const { refund } of paid) refund()
       const rest = answered.ok ? await lookAtRest(parts.slice(index + 1), deadlineUs) : undefined
       if (!answered.ok || rest === undefined) return { kind: 'unavailable' }
       return counted(false, [...paid, { part, value: answered.value }, ...rest])

@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { systemTimers } from '../../seams/timers.ts'
+import type { AskedBucket, BucketKey, BucketStore, GroupKey } from '../core/store.ts'
+import { openRedisStore } from './open-redis-store.ts'
+import { type RedisCluster, startCluster } from './redis-server.fixture.ts'
+import { parseRedisAddress } from './store-address.ts'
+
+let cluster: RedisCluster
+let store: BucketStore & AsyncDisposable
+/** The limiter's own clock, which ends credit; Redis goes by its own. */
+const clock = { us: 0 }
+
+beforeAll(async () => {
+  cluster = await startCluster({ primaries: 3, replicas: 0 })
+  const address = parseRedisAddress(cluster.address)
+  if (address === undefined) throw new Error('no address')
+  const opened = await openRedisStore({
+    address,
+    credentials: { password: undefined, ca: undefined, cert: undefined, key: undefined },
+    deadlineMs: 5_000,
+    shardCount: 64,
+    timers: systemTimers,
+    randomness: Math.random,
+    monotonicUs: () => clock.us,
+    onError: () => {},
+  })
+  if (!opened.ok) throw new Error(opened.fault)
+  store = opened.store
+})
+afterAll(async () => {
+  await store?.[Symbol.asyncDispose]()
+  await cluster?.[Symbol.asyncDispose]()
+})
+
+/** Nothing flows in during a test. */
+const bucket = (capacityTokens: number, enforced = true): AskedBucket => ({
+  group: `s:api:${randomUUID()}` as GroupKey,
+  key: 'k' as BucketKey,
+  rule: { capacityTokens, refillTokens: 1, periodS: 259_200 },
+  enforced,
+})
+
+const granted = async (...buckets: readonly AskedBucket[]) => {
+  const outcome = await store.take({ cost: 1, buckets })
+  if (outcome.kind !== 'counted') throw new Error('the store is away')
+  return outcome.granted
+}
+
+const remaining = async (asked: AskedBucket) => {
+  const outcome = await store.take({ cost: 0, buckets: [asked] })
+  if (outcome.kind !== 'counted') throw new Error('the store is away')
+  return asked.rule.capacityTokens - Math.round((outcome.readings[0]?.bucket.deficitNano ?? 0) / 1e9)
+}
+
+const countGranted = async (requests: readonly Promise<boolean>[]) =>
+  (await Promise.all(requests)).filter(Boolean).length
+
+describe('a policy across subjects', () => {
+  test('loses nothing to clients whom their own buckets refuse: 1,000 of them flood, all of it is left to others', async () => {
+    const everyone = bucket(10_000)
+    const clients = Array.from({ length: 1_000 }, () => bucket(1))
+    expect(await countGranted(clients.map((own) => granted(own, everyone)))).toBe(1_000)
+    for (let round = 0; round < 10; round += 1)
+      expect(await countGranted(clients.map((own) => granted(own, everyone)))).toBe(0)
+    expect(await remaining(everyone)).toBe(9_000)
+  })
+
+  test('that refuses costs a client nothing in the end: what it paid is spent by its next request', async () => {
+    const [own, everyone] = [bucket(10), bucket(3)]
+    for (let index = 0; index < 3; index += 1) expect(await granted(own, everyone)).toBe(true)
+    for (let index = 0; index < 20; index += 1) expect(await granted(own, everyone)).toBe(false)
+    // One payment in advance, however often it was refused.
+    expect(await remaining(own)).toBe(6)
+    expect(await store.reset([everyone])).toEqual({ kind: 'reset' })
+    expect(await granted(own, everyone)).toBe(true)
+    expect(await remaining(own)).toBe(6)
+  })
+
+  test('that refuses leaves credit for two seconds and no longer; it is not renewed by asking', async () => {
+    const [own, everyone] = [bucket(10), bucket(1)]
+    expect(await granted(own, everyone)).toBe(true)
+    expect(await granted(own, everyone)).toBe(false)
+    clock.us += 1_900_000
+    expect(await granted(own, everyone)).toBe(false)
+    expect(await remaining(own)).toBe(8)
+    clock.us += 200_000
+    expect(await granted(own, everyone)).toBe(false)
+    expect(await remaining(own)).toBe(7)
+  })
+
+  test('under 200 callers at once grants its capacity, and each client pays for what it got and what it had in flight', async () => {
+    const everyone = bucket(500)
+    const rehearsed = bucket(300, false)
+    const clients = Array.from({ length: 20 }, () => bucket(100))
+    const got = new Map<AskedBucket, number>()
+    const caller = async (own: AskedBucket) => {
+      for (let turn = 0; turn < 20; turn += 1)
+        if (await granted(own, everyone, rehearsed)) got.set(own, (got.get(own) ?? 0) + 1)
+    }
+    await Promise.all(clients.flatMap((own) => Array.from({ length: 10 }, () => caller(own))))
+    expect([...got.values()].reduce((sum, one) => sum + one, 0)).toBe(500)
+    for (const own of clients) {
+      const paid = 100 - (await remaining(own))
+      expect(paid).toBeGreaterThanOrEqual(got.get(own) ?? 0)
+      expect(paid).toBeLessThanOrEqual((got.get(own) ?? 0) + 10)
+    }
+    expect(await remaining({ ...rehearsed, enforced: true })).toBe(0)
+  })
+})
+
+describe('a subject’s own buckets', () => {
+  test('are charged all or none under 200 callers at once, with one in shadow', async () => {
+    const group = `s:api:${randomUUID()}` as GroupKey
+    const of = (key: string, capacity: number, enforced = true) => ({
+      ...bucket(capacity, enforced),
+      group,
+      key: key as BucketKey,
+    })
+    const [wide, narrow, rehearsed] = [of('wide', 1_000), of('narrow', 300), of('rehearsed', 200, false)]
+    const requests = Array.from({ length: 1_000 }, () => granted(wide, narrow, rehearsed))
+    expect(await countGranted(requests)).toBe(300)
+    expect(await remaining(wide)).toBe(700)
+    expect(await remaining(narrow)).toBe(0)
+    expect(await remaining({ ...rehearsed, enforced: true })).toBe(0)
+  })
+})
