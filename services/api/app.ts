@@ -28,15 +28,8 @@ export type Ports = {
 export const buildApp = (ports: Ports): FastifyInstance => {
   const connections = createConnections((request, response) => app.routing(request, response))
   const app: FastifyInstance = fastify({
-    http: {
-      maxHeaderSize: httpLimits.headerBytes,
-      headersTimeout: httpLimits.headersTimeoutMs,
-      connectionsCheckingInterval: httpLimits.timeoutCheckMs,
-      requireHostHeader: false,
-    },
-    requestTimeout: httpLimits.requestTimeoutMs,
-    connectionTimeout: httpLimits.stalledMs,
-    keepAliveTimeout: httpLimits.keepAliveTimeoutMs,
+    // Of one address only, whatever the host's name stands for: this is the server that is drained.
+    serverFactory: connections.createServer,
     bodyLimit: httpLimits.bodyBytes,
     clientErrorHandler: connections.onClientError,
     rewriteUrl: routedTarget,
@@ -48,7 +41,6 @@ export const buildApp = (ports: Ports): FastifyInstance => {
     // Fastify's own lines hold URLs and headers, where clients put keys by mistake.
     logController: new LogController({ disableRequestLogging: true }),
   })
-  connections.attach(app.server)
   renderErrors(app)
   // A resource names the types that it reads; every other is 415.
   app.removeAllContentTypeParsers()

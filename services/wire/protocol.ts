@@ -5,14 +5,16 @@ import type { RateLimitDefinition } from './gen/weir/v1/RateLimit.ts'
 
 export type { AdminDefinition, RateLimitDefinition }
 
-const protoDir = fileURLToPath(new URL('../../proto', import.meta.url))
+/** The folder of the interface definitions, and its files. */
+export const protoDir = fileURLToPath(new URL('../../proto', import.meta.url))
+export const weirFiles = ['weir/v1/rate_limit.proto', 'weir/v1/admin.proto'] as const
 
-/** The services and messages of `.proto` files, as grpc-js and its reflection service take them. */
+/** The services and messages of `.proto` files, as grpc-js takes them. */
 export const loadProtocol = (files: readonly string[], includeDirs: readonly string[]): PackageDefinition =>
   loadSync([...files], { includeDirs: [...includeDirs], longs: Number, enums: String, arrays: true })
 
 /** Everything in `proto/weir`. */
-export const weirProtocol = loadProtocol(['weir/v1/rate_limit.proto', 'weir/v1/admin.proto'], [protoDir])
+export const weirProtocol = loadProtocol(weirFiles, [protoDir])
 
 // proto-loader finds a service by its name at run time; its generated types say what that name holds.
 export const rateLimitService = weirProtocol['weir.v1.RateLimit'] as unknown as RateLimitDefinition

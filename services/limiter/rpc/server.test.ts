@@ -1,8 +1,11 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { stat } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { status } from '@grpc/grpc-js'
 import fc from 'fast-check'
 import { protoPath } from 'grpc-health-check'
@@ -169,6 +172,19 @@ describe('the server', () => {
     expect(await client.shouldAllow(ask('a'))).toMatchObject({ ok: false, error: { code: status.UNAVAILABLE } })
   })
 
+  test.each([0, 1, 2, 3])(
+    'a connection that breaks as the drain begins does not hold it up (%i turns later)',
+    async (turns) => {
+      const opened = await openServer()
+      using client = breakableClient(opened.port)
+      await client.greeted
+      client.break()
+      for (let turn = 0; turn < turns; turn += 1) await setImmediate()
+      await opened.server[Symbol.asyncDispose]()
+    },
+    2_000,
+  )
+
   test('a port in use is a value that names it', async () => {
     await using opened = await openServer()
     await using other = await openServer()
@@ -188,6 +204,20 @@ describe('the server', () => {
     expect(await second.server.listen(`unix:${path}`)).toMatchObject({ ok: false })
   })
 })
+
+/** Says goodbye as grpc-go does, with a stream of its own as the last: to Node's HTTP/2 a breach that ends the connection. */
+const breakableClient = (port: number) => {
+  const goAway = Buffer.from('0000080700000000000000000100000000', 'hex')
+  const settings = Buffer.from('000000040000000000', 'hex')
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), settings]))
+  return {
+    greeted: once(socket, 'data'),
+    break: () => socket.write(goAway),
+    [Symbol.dispose]: () => socket.destroy(),
+  }
+}
 
 /** A socket file whose listener was killed: closing one properly would remove the file. */
 const leaveStaleSocket = async (path: string) => {

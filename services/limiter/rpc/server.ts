@@ -1,10 +1,9 @@
-import { dirname } from 'node:path'
 import { logVerbosity, Server, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js'
-import { ReflectionService } from '@grpc/reflection'
-import { HealthImplementation, protoPath as healthProtoPath } from 'grpc-health-check'
-import { loadProtocol, MAX_MESSAGE_BYTES, weirProtocol } from '../../wire/protocol.ts'
+import { HealthImplementation } from 'grpc-health-check'
+import { MAX_MESSAGE_BYTES } from '../../wire/protocol.ts'
 import type { Limiter } from '../core/limiter.ts'
 import { type AdminCallLog, adminCallsService, createAdmin } from './admin.ts'
+import { createReflection } from './reflection.ts'
 import { createShouldAllow, shouldAllowService } from './should-allow.ts'
 import { removeStaleSocket, restrictSocket } from './unix-socket.ts'
 
@@ -14,6 +13,7 @@ const MAX_METADATA_BYTES = 8 * 1024
 const MAX_CONNECTION_AGE_MS = 30 * 60_000
 /** How long calls under way may take to end once the server drains; the process's own deadline is longer. */
 const DRAIN_MS = 4_000
+const ASK_AGAIN_MS = 100
 
 /** What `grpc.health.v1` answers for; the empty name is the whole server. */
 const COMPONENTS = ['', 'weir.v1.RateLimit', 'weir.v1.Admin'] as const
@@ -54,8 +54,7 @@ export const createRpcServer = ({ limiter, admin }: Options): RpcServer => {
   const served = COMPONENTS.filter((name) => admin !== undefined || name !== 'weir.v1.Admin')
   const health = new HealthImplementation(Object.fromEntries(served.map((name) => [name, 'SERVING'])))
   health.addToServer(server)
-  const healthProtocol = loadProtocol([healthProtoPath], [dirname(healthProtoPath)])
-  new ReflectionService({ ...weirProtocol, ...healthProtocol }).addToServer(server)
+  createReflection().addToServer(server)
 
   return {
     listen: async (target) => {
@@ -81,10 +80,15 @@ const bind = (server: Server, target: string) =>
 
 const shutDown = (server: Server) =>
   new Promise<void>((resolve) => {
+    // grpc-js waits for ever for a connection that was just breaking: Node tells nobody of its end. Asked again, it does not
+    // know that connection any more, and has told all others to close.
+    const askAgain = setTimeout(() => server.tryShutdown(done), ASK_AGAIN_MS)
     // A health watcher's stream never ends by itself.
     const force = setTimeout(() => server.forceShutdown(), DRAIN_MS)
-    server.tryShutdown(() => {
+    const done = () => {
+      clearTimeout(askAgain)
       clearTimeout(force)
       resolve()
-    })
+    }
+    server.tryShutdown(done)
   })

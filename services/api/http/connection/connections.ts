@@ -1,7 +1,8 @@
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type ApiError, apiError, withHeaders } from '../api-error.ts'
 import { dispatchRefused, unreadRequest } from './detached-exchange.ts'
+import { inTurn } from './in-turn.ts'
 import { httpLimits } from './limits.ts'
 import { type ConnectionError, parserFault } from './parser-fault.ts'
 import { refuse } from './refusal.ts'
@@ -10,7 +11,7 @@ type Exchange = { readonly response: ServerResponse; readonly count: number }
 
 export type Connections = {
   /** Takes over what Node's server would answer by itself or not at all. */
-  readonly attach: (server: Server) => void
+  readonly createServer: () => Server
   readonly onClientError: (error: ConnectionError, socket: Socket) => void
   /** Asks a client that waits for `100 Continue` for its body. One that was not asked has its connection closed by Node. */
   readonly askForBody: (request: IncomingMessage, response: ServerResponse) => void
@@ -22,10 +23,17 @@ export const createConnections = (dispatch: RequestListener): Connections => {
   const refused = new WeakSet<Socket>()
   const awaitingContinue = new WeakSet<IncomingMessage>()
 
+  const work = inTurn(dispatch)
+
   const note = (request: IncomingMessage, response: ServerResponse) => {
     const count = (latest.get(request.socket)?.count ?? 0) + 1
     if (count >= httpLimits.requestsPerConnection) response.shouldKeepAlive = false
     latest.set(request.socket, { response, count })
+  }
+
+  const receive = (request: IncomingMessage, response: ServerResponse) => {
+    note(request, response)
+    work(request, response)
   }
 
   /** Answers of one connection are in the order of its requests. */
@@ -53,24 +61,32 @@ export const createConnections = (dispatch: RequestListener): Connections => {
   }
 
   return {
-    attach: (server) => {
+    createServer: () => {
+      const server = createServer({
+        maxHeaderSize: httpLimits.headerBytes,
+        headersTimeout: httpLimits.headersTimeoutMs,
+        requestTimeout: httpLimits.requestTimeoutMs,
+        connectionsCheckingInterval: httpLimits.timeoutCheckMs,
+        keepAliveTimeout: httpLimits.keepAliveTimeoutMs,
+        requireHostHeader: false,
+      })
+      server.setTimeout(httpLimits.stalledMs)
       server.maxConnections = httpLimits.connections
-      server.prependListener('request', note)
+      server.on('request', receive)
       server.on('checkContinue', (request, response) => {
         awaitingContinue.add(request)
-        note(request, response)
-        dispatch(request, response)
+        receive(request, response)
       })
       server.on('checkExpectation', (request, response) => {
         refuse(request, apiError(417, 'expectation_failed', 'The only expectation that can be met is 100-continue.'))
-        note(request, response)
-        dispatch(request, response)
+        receive(request, response)
       })
       server.on('connect', (request, duplex) => {
         const socket = request.socket
         duplex.on('error', () => socket.destroy())
         answerInTurn(socket, request, connectRefused)
       })
+      return server
     },
     onClientError,
     askForBody: (request, response) => {
