@@ -7,7 +7,7 @@ import { headerLines } from './http/connection/header-lines.ts'
 import { checkHost } from './http/connection/host.ts'
 import { refusalOf } from './http/connection/refusal.ts'
 import { sendError } from './http/render-errors.ts'
-import type { Permission } from './identify/caller.ts'
+import { anonymousPermissions } from './identify/caller.ts'
 import type { Identify } from './identify/identify.ts'
 
 type Ports = { readonly identify: Identify; readonly limiter: LimiterClient; readonly domain: string }
@@ -94,7 +94,7 @@ const permissionRefusal = ({ caller, routeOptions }: FastifyRequest) => {
   if (needed === undefined) return undefined
   switch (caller.kind) {
     case 'anonymous':
-      return anonymousMay.has(needed)
+      return anonymousPermissions.has(needed)
         ? undefined
         : unauthenticated(apiError(401, 'credential_required', 'Send an API key as "Authorization: Bearer <key>".'))
     case 'key':
@@ -103,8 +103,5 @@ const permissionRefusal = ({ caller, routeOptions }: FastifyRequest) => {
         : apiError(403, 'permission_denied', `This needs an API key with the permission ${needed}.`)
   }
 }
-
-/** The demonstration's orders are public. */
-const anonymousMay: ReadonlySet<Permission> = new Set(['orders:read'])
 
 const unauthenticated = (error: ApiError) => withHeaders(error, { 'www-authenticate': 'Bearer' })

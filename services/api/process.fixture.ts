@@ -63,6 +63,8 @@ export const startApi = async (environment: Readonly<Record<string, string>>) =>
   const program = startProgram(apiProgram, {
     API_ADDRESS: '127.0.0.1:0',
     API_ADMIN_ADDRESS: '127.0.0.1:0',
+    // Nobody's: on the port that is the default there may be somebody's limiter.
+    API_LIMITER: '127.0.0.1:1',
     ...environment,
   })
   const { address, admin } = await servingLine(program)

@@ -97,6 +97,7 @@ export const changeRoutes =
               'order_not_found',
               'order_changed',
               'invalid_value',
+              'database_unavailable',
             ),
           },
         },
@@ -142,4 +143,5 @@ const changeErrors = () =>
     'media_type_unsupported',
     'invalid_value',
     'order_state_impossible',
+    'database_unavailable',
   )

@@ -43,6 +43,7 @@ export const createRoutes =
               'media_type_unsupported',
               'invalid_value',
               'idempotency_key_reused',
+              'database_unavailable',
             ),
           },
         },

@@ -45,7 +45,7 @@ export const readRoutes =
           querystring: orderListParameters,
           response: {
             200: { ...pageOf(Type.Ref('Order')), description: 'A page.' },
-            ...errorResponses('wrong_type', 'cursor_invalid', 'permission_denied', 'invalid_value'),
+            ...errorResponses('wrong_type', 'cursor_invalid', 'permission_denied', 'invalid_value', 'database_unavailable'),
           },
         },
       },
@@ -79,7 +79,7 @@ export const readRoutes =
           response: {
             200: orderResponse('The order.'),
             304: Type.Null({ description: 'The client has it already.' }),
-            ...errorResponses('permission_denied', 'order_not_found', 'invalid_value'),
+            ...errorResponses('permission_denied', 'order_not_found', 'invalid_value', 'database_unavailable'),
           },
         },
       },
@@ -105,7 +105,7 @@ export const readRoutes =
           querystring: itemListParameters,
           response: {
             200: { ...pageOf(Type.Ref('Item')), description: 'A page.' },
-            ...errorResponses('wrong_type', 'cursor_invalid', 'permission_denied', 'order_not_found', 'invalid_value'),
+            ...errorResponses('wrong_type', 'cursor_invalid', 'permission_denied', 'order_not_found', 'invalid_value', 'database_unavailable'),
           },
         },
       },

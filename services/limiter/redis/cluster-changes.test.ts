@@ -183,6 +183,28 @@ test('every replica is promoted by hand in turn: every take is answered, and cou
   expectExact(result, limiters.failures)
 }, 60_000)
 
+test('every node is restarted in turn, a primary after it has handed over: every take is answered, and counted once', async () => {
+  await using cluster = await startCluster({ primaries: 3, replicas: 1 })
+  await using limiters = await openLimiters(cluster, 2)
+  const ports = cluster.nodes.map(({ port }) => port)
+  const isInSync = (port: number) =>
+    isPrimary(port) || redisCli(port, 'INFO', 'replication').includes('master_link_status:up')
+  const result = await takeWhile(limiters.stores, async () => {
+    for (const node of cluster.nodes) {
+      await until(() => ports.every(isInSync))
+      if (isPrimary(node.port)) {
+        const replica = ports.find((port) => redisCli(port, 'INFO', 'replication').includes(`master_port:${node.port}`))
+        if (replica === undefined) throw new Error('a primary without a replica')
+        redisCli(replica, 'CLUSTER', 'FAILOVER')
+        await until(() => isPrimary(replica) && !isPrimary(node.port))
+      }
+      await node.restart()
+    }
+    await until(() => ports.every(isInSync))
+  })
+  expectExact(result, limiters.failures)
+}, 90_000)
+
 test('a primary joins and one leaves: every take is answered, every subject gets exactly its capacity', async () => {
   await using cluster = await startCluster({ primaries: 3, replicas: 0 })
   await using limiters = await openLimiters(cluster, 2)

@@ -13,7 +13,12 @@ import { parseRedisAddress } from './store-address.ts'
 
 const noCredentials: Credentials = { password: undefined, ca: undefined, cert: undefined, key: undefined }
 
-const open = (text: string, credentials: Partial<Credentials> = {}, shardCount = 64) => {
+const open = (
+  text: string,
+  credentials: Partial<Credentials> = {},
+  shardCount = 64,
+  onError: (error: Error) => void = () => {},
+) => {
   const address = parseRedisAddress(text)
   if (address === undefined) throw new Error(`no address: ${text}`)
   return openRedisStore({
@@ -24,7 +29,7 @@ const open = (text: string, credentials: Partial<Credentials> = {}, shardCount =
     timers: systemTimers,
     randomness: Math.random,
     monotonicUs: () => Math.floor(performance.now() * 1000),
-    onError: () => {},
+    onError,
   })
 }
 
@@ -204,6 +209,51 @@ describe('at its start a limiter', () => {
       ok: false,
       fault: expect.stringContaining('cannot connect'),
     })
+  })
+})
+
+describe('a Redis that is full', () => {
+  const rule = { capacityTokens: 3, refillTokens: 1, periodS: 3600 }
+  const take = (store: BucketStore, subject: string, cost: number) =>
+    store.take({
+      cost,
+      buckets: [{ group: `s:api:${subject}` as GroupKey, key: 'k' as BucketKey, rule, enforced: true }],
+    })
+  const fill = (port: number) => {
+    const used = Number(/^used_memory:(\d+)/m.exec(redisCli(port, 'INFO', 'memory'))?.[1])
+    redisCli(port, 'CONFIG', 'SET', 'maxmemory', `${used + 300_000}`)
+  }
+
+  test('and evicts nothing takes no new subjects: the store is away for them, says why, and counts the others on', async () => {
+    await using redis = await startRedis('--maxmemory-policy', 'noeviction')
+    const failures: string[] = []
+    const opened = await open(`redis://127.0.0.1:${redis.port}`, {}, 64, (error) => failures.push(error.message))
+    if (!opened.ok) throw new Error(opened.fault)
+    await using store = opened.store
+    await take(store, 'known', 3)
+    fill(redis.port)
+    const outcomes = []
+    for (let index = 0; index < 3_000; index += 1) outcomes.push(await take(store, `new-${index}`, 1))
+    expect(outcomes.at(-1)).toEqual({ kind: 'unavailable' })
+    expect(failures.at(-1)).toContain('OOM')
+    expect(await take(store, 'known', 0)).toMatchObject({ kind: 'counted' })
+  })
+
+  test('and evicts by volatile-ttl forgets passers-by and keeps the drained', async () => {
+    await using redis = await startRedis('--maxmemory-policy', 'volatile-ttl')
+    const opened = await open(`redis://127.0.0.1:${redis.port}`)
+    if (!opened.ok) throw new Error(opened.fault)
+    await using store = opened.store
+    for (let index = 0; index < 500; index += 1) await take(store, `drained-${index}`, 3)
+    fill(redis.port)
+    for (let index = 0; index < 10_000; index += 1) await take(store, `passer-by-${index}`, 1)
+    let kept = 0
+    for (let index = 0; index < 500; index += 1) {
+      const outcome = await take(store, `drained-${index}`, 1)
+      if (outcome.kind === 'counted' && !outcome.granted) kept += 1
+    }
+    expect(Number(/^evicted_keys:(\d+)/m.exec(redisCli(redis.port, 'INFO', 'stats'))?.[1])).toBeGreaterThan(1_000)
+    expect(kept).toBe(500)
   })
 })
 

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 
 export type RedisNode = AsyncDisposable & {
   readonly port: number
-  readonly folder: string
-  readonly process: ChildProcess
+  /** Ends the server and starts it again on its port and folder, without what it held in memory. */
+  readonly restart: () => Promise<void>
 }
 
 /** A port that is free now; a cluster's node also needs the one 10,000 above, so ports stay below 50,000. */
@@ -38,9 +38,24 @@ const start = async (options: readonly string[], configuration?: string): Promis
   const port = await freePort()
   const folder = await mkdtemp(join(tmpdir(), 'weir-redis-'))
   const fixed = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--loglevel', 'warning']
-  const child = spawn('redis-server', [...(configuration === undefined ? [] : [configuration]), ...fixed, ...options], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const command = [...(configuration === undefined ? [] : [configuration]), ...fixed, ...options]
+  let child = await spawnServer(port, command)
+  return {
+    port,
+    restart: async () => {
+      await end(child, 'SIGTERM')
+      child = await spawnServer(port, command)
+    },
+    [Symbol.asyncDispose]: async () => {
+      await end(child, 'SIGKILL')
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Resolves when the server answers. */
+const spawnServer = async (port: number, command: readonly string[]) => {
+  const child = spawn('redis-server', command, { stdio: ['ignore', 'pipe', 'pipe'] })
   const missing = await new Promise<Error | undefined>((resolve) => {
     child.once('error', resolve)
     child.once('spawn', () => resolve(undefined))
@@ -54,24 +69,21 @@ const start = async (options: readonly string[], configuration?: string): Promis
     if (child.exitCode !== null) throw new Error(`redis-server ended: ${output}`)
     return redisCli(port, 'PING') === 'PONG'
   })
-  return {
-    port,
-    folder,
-    process: child,
-    [Symbol.asyncDispose]: async () => {
-      const ended = new Promise((resolve) =>
-        child.exitCode === null && child.signalCode === null ? child.once('exit', resolve) : resolve(0),
-      )
-      child.kill('SIGKILL')
-      await ended
-      await rm(folder, { recursive: true, force: true })
-    },
-  }
+  return child
+}
+
+const end = async (child: ChildProcess, signal: NodeJS.Signals) => {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  child.kill(signal)
+  await ended
 }
 
 export type RedisCluster = AsyncDisposable & { readonly nodes: readonly RedisNode[]; readonly address: string }
 
 const CLUSTER_OPTIONS = [
+  '--repl-diskless-sync-delay',
+  '0',
   '--cluster-enabled',
   'yes',
   '--cluster-config-file',

@@ -10,7 +10,7 @@ import { refuse } from './refusal.ts'
 type Exchange = { readonly response: ServerResponse; readonly count: number }
 
 export type Connections = {
-  /** Takes over what Node's server would answer by itself or not at all. */
+  /** A server whose requests all go to `dispatch`, also those that Node's would answer by itself or not at all. */
   readonly createServer: () => Server
   readonly onClientError: (error: ConnectionError, socket: Socket) => void
   /** Asks a client that waits for `100 Continue` for its body. One that was not asked has its connection closed by Node. */
@@ -22,7 +22,6 @@ export const createConnections = (dispatch: RequestListener): Connections => {
   const latest = new WeakMap<Socket, Exchange>()
   const refused = new WeakSet<Socket>()
   const awaitingContinue = new WeakSet<IncomingMessage>()
-
   const work = inTurn(dispatch)
 
   const note = (request: IncomingMessage, response: ServerResponse) => {

@@ -17,10 +17,8 @@ export const httpLimits = {
   /** Then the client is asked to connect anew, and may meet another replica. */
   requestsPerConnection: 10_000,
   connections: 8_192,
-  /** Requests that a client sent without waiting for the answers to those before them; one more closes its connection. */
-  waitingPerConnection: 100,
-  /** … of all connections together. */
-  waiting: 5_000,
+  /** Requests of all clients that did not wait for the answer to the one before; the connection of one more is closed. */
+  waitingRequests: 10_000,
   /** After a refusal that closes the connection: time for the client to read it. */
   lingerMs: 1_000,
 } as const
