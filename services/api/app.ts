@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type FastifyBaseLogger, type FastifyInstance, type FastifyPluginAsync, fastify, LogController } from 'fastify'
 import type { LimiterClient } from '../limiter-client/client.ts'
 import { admit, routeName } from './admission.ts'
+import { describeApi } from './document/describe-api.ts'
 import { createConnections } from './http/connection/connections.ts'
 import { httpLimits } from './http/connection/limits.ts'
 import { routedTarget } from './http/connection/request-target.ts'
@@ -59,6 +60,7 @@ export const buildApp = (ports: Ports): FastifyInstance => {
     ports.observe?.(answered)
     done()
   })
+  describeApi(app)
   for (const resource of ports.resources) app.register(resource)
   return app
 }

@@ -1,78 +1,78 @@
-import { STATUS_CODES } from 'node:http'
-import { type ErrorCode, errorCodes } from '../http/error-codes.ts'
+import { Type } from 'typebox'
+import type { ErrorCode } from '../http/error-codes.ts'
 import { describeCodes, errorSchema } from '../http/error-responses.ts'
+import { type CommonHeader, quotaHeaders, referToHeaders, refusalHeaders } from './common-headers.ts'
 
-/** Header fields that answers of several routes have, by name. */
-export const commonHeaders = {
-  'RateLimit-Limit': {
-    description: 'How many requests at once the policy that limits the caller most lets in.',
-    schema: { type: 'integer', minimum: 1 },
-  },
-  'RateLimit-Remaining': { description: 'How many of them are left.', schema: { type: 'integer', minimum: 0 } },
-  'RateLimit-Reset': {
-    description: 'Seconds until all of them are there again.',
-    schema: { type: 'integer', minimum: 0 },
-  },
-  RateLimit: {
-    description: 'The same as a structured field: `"policy";r=<remaining>;t=<seconds until one more>`.',
-    schema: { type: 'string' },
-  },
-  'RateLimit-Policy': {
-    description: 'The policy as a structured field: `"policy";q=<limit>;w=<seconds to fill>`.',
-    schema: { type: 'string' },
-  },
-  'Retry-After': {
-    required: true,
-    description: 'Seconds to wait before the next attempt.',
-    schema: { type: 'integer', minimum: 1 },
-  },
-  'WWW-Authenticate': {
-    required: true,
-    description: 'The scheme to authenticate with.',
-    schema: { type: 'string', const: 'Bearer' },
-  },
-  Allow: { required: true, description: 'The methods that the path answers.', schema: { type: 'string' } },
-} as const
-
-type HeaderName = keyof typeof commonHeaders
-
-const quotaNames = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'] as const satisfies HeaderName[]
-const quotaFields = ['RateLimit', 'RateLimit-Policy'] as const satisfies HeaderName[]
-
-const refer = (...names: readonly HeaderName[]) =>
-  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
-
-const errorResponse = (code: ErrorCode, headers: Readonly<Record<string, object>> = {}) => ({
+const errorResponse = (code: ErrorCode, ...headers: readonly CommonHeader[]) => ({
   description: describeCodes([code]),
-  headers: { ...refer(...quotaNames, ...quotaFields), ...headers },
+  headers: { ...quotaHeaders, ...referToHeaders(...headers) },
   content: { 'application/json': { schema: errorSchema([code]) } },
 })
 
-const tooManyRequests = {
-  description: 'The rate limit is exceeded. What is refused costs nothing.',
-  headers: {
-    ...refer('Retry-After', ...quotaFields),
-    ...Object.fromEntries(quotaNames.map((name) => [name, { ...commonHeaders[name], required: true }])),
-  },
-  content: {
-    'application/json': {
-      schema: {
-        type: 'object',
-        required: ['error'],
-        properties: { error: { type: 'string', description: 'Says how many seconds to wait, for a person to read.' } },
-        additionalProperties: false,
-      },
-      example: { error: 'Rate limit exceeded: retry after 7 seconds.' },
-    },
-  },
-} as const
+const limitExceeded = Type.Object(
+  { error: Type.String({ description: 'Says how many seconds to wait.' }) },
+  { additionalProperties: false },
+)
 
-/** What every route can answer, and all alike. */
-const everywhere = {
+/** Responses that are alike wherever they come from. */
+export const commonResponses = {
+  PathNotFound: errorResponse('path_not_found'),
+  MethodNotAllowed: errorResponse('method_not_allowed', 'Allow'),
   RequestTimeout: errorResponse('request_timeout'),
   UrlTooLong: errorResponse('url_too_long'),
   ExpectationFailed: errorResponse('expectation_failed'),
-  TooManyRequests: tooManyRequests,
+  TooManyRequests: {
+    description: 'The rate limit is exceeded. What is refused costs nothing.',
+    headers: refusalHeaders,
+    content: {
+      'application/json': {
+        schema: limitExceeded,
+        example: { error: 'Rate limit exceeded: retry after 7 seconds.' },
+      },
+    },
+  },
   HeadersTooLarge: errorResponse('headers_too_large'),
   InternalError: errorResponse('internal_error'),
 }
+
+const atEveryRoute: Readonly<Record<string, keyof typeof commonResponses>> = {
+  408: 'RequestTimeout',
+  414: 'UrlTooLong',
+  417: 'ExpectationFailed',
+  429: 'TooManyRequests',
+  431: 'HeadersTooLarge',
+  500: 'InternalError',
+}
+
+const headersByStatus: Readonly<Record<string, readonly CommonHeader[]>> = {
+  401: ['WWW-Authenticate'],
+  503: ['Retry-After'],
+}
+
+type Response = { readonly headers?: Readonly<Record<string, object>>; readonly $ref?: string }
+type Operation = { readonly responses: Readonly<Record<string, Response>> }
+type PathItem = Readonly<Record<string, Operation>>
+
+/** Adds to what the routes say of themselves what becomes of every request on its way to them. */
+export const withCommonResponses = <Document extends { readonly paths?: object }>(document: Document): Document => {
+  const paths = (document.paths ?? {}) as Readonly<Record<string, PathItem>>
+  return { ...document, paths: mapValues(paths, (item) => mapValues(item, completeOperation)) }
+}
+
+const completeOperation = (operation: Operation): Operation => ({
+  ...operation,
+  responses: {
+    ...Object.fromEntries(
+      Object.entries(operation.responses).map(([status, response]) => [status, completeResponse(status, response)]),
+    ),
+    ...mapValues(atEveryRoute, (name) => ({ $ref: `#/components/responses/${name}` })),
+  },
+})
+
+const completeResponse = (status: string, response: Response): Response => ({
+  ...response,
+  headers: { ...response.headers, ...quotaHeaders, ...referToHeaders(...(headersByStatus[status] ?? [])) },
+})
+
+const mapValues = <From, To>(record: Readonly<Record<string, From>>, map: (value: From) => To) =>
+  Object.fromEntries(Object.entries(record).map(([name, value]): [string, To] => [name, map(value)]))

@@ -45,7 +45,13 @@ export const readRoutes =
           querystring: orderListParameters,
           response: {
             200: { ...pageOf(Type.Ref('Order')), description: 'A page.' },
-            ...errorResponses('wrong_type', 'cursor_invalid', 'permission_denied', 'invalid_value', 'database_unavailable'),
+            ...errorResponses(
+              'wrong_type',
+              'cursor_invalid',
+              'permission_denied',
+              'invalid_value',
+              'database_unavailable',
+            ),
           },
         },
       },
@@ -105,7 +111,14 @@ export const readRoutes =
           querystring: itemListParameters,
           response: {
             200: { ...pageOf(Type.Ref('Item')), description: 'A page.' },
-            ...errorResponses('wrong_type', 'cursor_invalid', 'permission_denied', 'order_not_found', 'invalid_value', 'database_unavailable'),
+            ...errorResponses(
+              'wrong_type',
+              'cursor_invalid',
+              'permission_denied',
+              'order_not_found',
+              'invalid_value',
+              'database_unavailable',
+            ),
           },
         },
       },
