@@ -20,7 +20,8 @@
 --             I4 epoch, d tokens granted since it was last full, H hash of the rule of its last writer
 --
 -- A group is a string: B format (1), then for each bucket that is not full
---   Bc0 name, d deficit, d time, d when it is full, d granted, I4 epoch, H hash of the rule
+--   Bc0 name, d deficit, d time, I4 milliseconds from that time until it is full, I4 granted, H epoch, H hash of the rule
+-- (with a name of 14 characters one bucket is 44 bytes: up to there Redis keeps a string together with its header).
 -- A remembered request is an entry like a bucket's, which is full when it is forgotten.
 -- A take is granted when every enforced bucket holds the cost, and then charges each; a bucket in shadow pays if it holds the cost
 -- as well. A refusal and a cost of 0 write nothing, but that a bucket follows a clock that was set back: else each refusal would find
@@ -33,7 +34,8 @@ local FORMAT = 1
 local NANO = 1000000000
 local REBASE_US = 2000000
 local MAX_BUCKETS = 128
-local REMEMBERED_US = 2000000
+local REMEMBERED_MS = 2000
+local MAX_GRANTED = 4294967295
 
 local now = struct.unpack('>d', ARGV[1])
 if now == 0 then
@@ -70,8 +72,9 @@ local function load_group(index)
     local position = 2
     while position <= #value do
       local name, bucket = nil, {}
-      name, bucket.deficit, bucket.at, bucket.full_at, bucket.granted, bucket.epoch, bucket.rule, position =
-        struct.unpack('>Bc0ddddI4H', value, position)
+      name, bucket.deficit, bucket.at, bucket.full_after_ms, bucket.granted, bucket.epoch, bucket.rule, position =
+        struct.unpack('>Bc0ddI4I4HH', value, position)
+      bucket.full_at = bucket.at + bucket.full_after_ms * 1000
       if bucket.full_at > now then group.buckets[name] = bucket end
     end
   end
@@ -108,7 +111,8 @@ local function write(group, asked, bucket)
   bucket.rule = asked.rule
   local wait = refill_time(bucket.deficit, asked.tokens, asked.period)
   if bucket.epoch > 0 then wait = math.max(wait, refill_time(asked.capacity * NANO, asked.tokens, asked.period)) end
-  bucket.full_at = bucket.at + wait
+  bucket.full_after_ms = math.ceil(wait / 1000)
+  bucket.full_at = bucket.at + bucket.full_after_ms * 1000
   group.buckets[asked.name] = bucket
   group.dirty = true
 end
@@ -133,12 +137,13 @@ local function take(group, asked, before, cost, times, request)
       local after = {}
       for field, value in pairs(before[i]) do after[field] = value end
       after.deficit = after.deficit + paid * cost * NANO
-      after.granted = after.granted + paid * cost
+      after.granted = math.min(after.granted + paid * cost, MAX_GRANTED)
       write(group, asked[i], after)
     end
   end
   if request ~= '' and granted > 0 then
-    group.buckets[request] = { deficit = 0, at = now, full_at = now + REMEMBERED_US, granted = 0, epoch = 0, rule = 0 }
+    group.buckets[request] =
+      { deficit = 0, at = now, full_after_ms = REMEMBERED_MS, full_at = now + REMEMBERED_MS * 1000, granted = 0, epoch = 0, rule = 0 }
     group.dirty = true
   end
   return granted, 0
@@ -146,7 +151,7 @@ end
 
 local function reset(group, asked, before)
   for i = 1, #asked do
-    write(group, asked[i], { deficit = 0, at = before[i].at, granted = 0, epoch = before[i].epoch + 1 })
+    write(group, asked[i], { deficit = 0, at = before[i].at, granted = 0, epoch = math.fmod(before[i].epoch + 1, 65536) })
   end
   return 1, 0
 end
@@ -204,7 +209,8 @@ for index, group in pairs(groups) do
     for _, name in ipairs(names) do
       local bucket = group.buckets[name]
       last_full_at = math.max(last_full_at, bucket.full_at)
-      parts[#parts + 1] = struct.pack('>Bc0ddddI4H', #name, name, bucket.deficit, bucket.at, bucket.full_at, bucket.granted, bucket.epoch, bucket.rule)
+      parts[#parts + 1] = struct.pack(
+        '>Bc0ddI4I4HH', #name, name, bucket.deficit, bucket.at, bucket.full_after_ms, bucket.granted, bucket.epoch, bucket.rule)
     end
     local ttl_ms = math.ceil((last_full_at - now) / 1000) + 1000
     redis.call('SET', KEYS[index], table.concat(parts), 'PX', string.format('%d', ttl_ms))
