@@ -1,33 +1,17 @@
 // How many bytes of Redis does a subject cost, with one bucket and with more?   node load-tests/memory-per-bucket.ts
 // Starts a Redis of its own; prints a table, and on standard error how far it is.
 import type { BucketKey, GroupKey } from '../services/limiter/core/store.ts'
-import { openRedisStore } from '../services/limiter/redis/open-redis-store.ts'
+import { openOrThrow } from '../services/limiter/redis/open-store.fixture.ts'
 import { redisCli, startRedis } from '../services/limiter/redis/redis-server.fixture.ts'
-import { parseRedisAddress } from '../services/limiter/redis/store-address.ts'
-import { systemTimers } from '../services/seams/timers.ts'
 
 const SUBJECTS = 100_000
 const RULE = { capacityTokens: 60, refillTokens: 1, periodS: 3_600 }
 
 const measure = async (bucketsPerSubject: number) => {
   await using redis = await startRedis('--maxmemory-policy', 'volatile-ttl')
-  const address = parseRedisAddress(`redis://127.0.0.1:${redis.port}`)
-  if (address === undefined) throw new Error('no address')
-  const opened = await openRedisStore({
-    address,
-    credentials: { password: undefined, ca: undefined, cert: undefined, key: undefined },
-    deadlineMs: 10_000,
-    shardCount: 64,
-    timers: systemTimers,
-    randomness: Math.random,
-    monotonicUs: () => Math.floor(performance.now() * 1000),
-    onError: (error) => process.stderr.write(`${error.message}\n`),
-  })
-  if (!opened.ok) throw new Error(opened.fault)
-  await using store = opened.store
-  const usedBytes = () => Number(/^used_memory_dataset:(\d+)/m.exec(redisCli(redis.port, 'INFO', 'memory'))?.[1])
-  const overheadBytes = () => Number(/^used_memory:(\d+)/m.exec(redisCli(redis.port, 'INFO', 'memory'))?.[1])
-  const [datasetBefore, before] = [usedBytes(), overheadBytes()]
+  await using store = await openOrThrow(`redis://127.0.0.1:${redis.port}`, { deadlineMs: 10_000 })
+  const usedBytes = () => Number(/^used_memory:(\d+)/m.exec(redisCli(redis.port, 'INFO', 'memory'))?.[1])
+  const before = usedBytes()
   for (let start = 0; start < SUBJECTS; start += 1_000) {
     process.stderr.write(`\r${bucketsPerSubject} per subject: ${start} of ${SUBJECTS} `)
     const takes = Array.from({ length: 1_000 }, (_, index) => {
@@ -44,7 +28,7 @@ const measure = async (bucketsPerSubject: number) => {
     if (outcomes.some(({ kind }) => kind !== 'counted')) throw new Error('the store was away')
   }
   process.stderr.write('\n')
-  return { total: (overheadBytes() - before) / SUBJECTS, dataset: (usedBytes() - datasetBefore) / SUBJECTS }
+  return { total: (usedBytes() - before) / SUBJECTS }
 }
 
 const counts = [1, 2, 3, 5]

@@ -18,7 +18,7 @@ import { redactApiKeys } from './identify/api-key.ts'
 import { createIdentify } from './identify/identify.ts'
 import { createOrderRepository } from './orders/repository.ts'
 import { ordersRoutes } from './orders/routes.ts'
-import { openKeys, openOrders, readCursorSecrets } from './resources.ts'
+import { openCursorSecrets, openKeys, openOrders } from './resources.ts'
 import { readApiSettings } from './settings.ts'
 
 /** The policies of this API, as the limiter's files name them. */
@@ -32,10 +32,11 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
 
   const [keys, secrets, database] = await Promise.all([
     openKeys(settings.API_KEYS, log),
-    readCursorSecrets(settings.API_CURSOR_SECRET_FILE),
+    openCursorSecrets(settings.API_CURSOR_SECRET_FILE, log),
     openOrders(settings.DATABASE_URL, log),
   ])
   if (keys.ok) resources.use(keys.value)
+  if (secrets.ok) resources.use(secrets.value)
   if (database.ok) resources.use(database.value)
   if (!keys.ok || !secrets.ok || !database.ok)
     return { ok: false, faults: [keys, secrets, database].flatMap((opened) => (opened.ok ? [] : opened.faults)) }
@@ -71,7 +72,7 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
     resources: [
       ordersRoutes({
         orders: createOrderRepository(database.value),
-        cursors: createCursorSigner(() => secrets.value),
+        cursors: createCursorSigner(secrets.value.current),
       }),
     ],
     isDraining,

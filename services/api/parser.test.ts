@@ -1,6 +1,7 @@
 // What Node's HTTP parser refuses, or answers by itself, over real connections.
+import { connect, type Socket } from 'node:net'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { allowed, denied, exchange, openApp, reader, writer } from './app.fixture.ts'
 import { httpLimits } from './http/connection/limits.ts'
 
@@ -241,6 +242,90 @@ describe('what the parser refuses has the shape of every error and is charged', 
       readsLate: true,
     })
     expect(responses.map(({ status }) => status)).toEqual([431])
+  })
+})
+
+describe('requests that do not wait for the answer to the one before', () => {
+  const gateThatOpens = () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    return { open: resolve, decide: () => promise.then(() => allowed) }
+  }
+
+  test('are worked on one after the other', async () => {
+    let atWork = 0
+    const atOnce: number[] = []
+    await using api = await openApp({
+      decide: async () => {
+        atWork += 1
+        atOnce.push(atWork)
+        await new Promise((resolve) => setImmediate(resolve))
+        atWork -= 1
+        return allowed
+      },
+    })
+    const bodied = `${post('Content-Type: application/json', 'Content-Length: 2')}\r\n\r\n{}`
+    const { responses } = await exchange(
+      api.url,
+      [`${get('/v1/notes')}${bodied}${get('/v1/notes/1', 'Expect: 100-continue')}`, bodied.slice(0, -1), '}'],
+      { answers: 4 },
+    )
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 100, 200, 200])
+    expect(atOnce).toEqual([1, 1, 1, 1])
+  })
+
+  test('are neither worked on nor charged behind an answer that closes the connection', async () => {
+    await using api = await openApp()
+    const { responses } = await exchange(api.url, [get('/v1/notes', 'Connection: close') + get('/v1/notes').repeat(5)])
+    expect(responses.map(({ status }) => status)).toEqual([200])
+    expect(api.checks).toHaveLength(1)
+  })
+
+  test('are read no further while one waits', async () => {
+    const gate = gateThatOpens()
+    await using api = await openApp({ decide: gate.decide })
+    const connected = new Promise<Socket>((resolve) => api.app.server.once('connection', resolve))
+    const count = 5_000
+    const client = connect(Number(new URL(api.url).port), '127.0.0.1')
+    let received = ''
+    client.setEncoding('latin1').on('data', (text) => (received += text))
+    client.write(get('/v1/notes').repeat(count - 1) + get('/v1/notes', 'Connection: close'))
+    const socket = await connected
+    await vi.waitFor(() => expect(socket.isPaused()).toBe(true))
+    const bytesRead = socket.bytesRead
+    // Turns of the event loop in which it would have been read.
+    for (let turn = 0; turn < 100; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    expect(socket.bytesRead).toBe(bytesRead)
+    expect(bytesRead).toBeLessThan(100_000)
+    gate.open()
+    await vi.waitFor(() => expect(client.closed).toBe(true), { timeout: 15_000 })
+    expect(received.split('HTTP/1.1 200 OK')).toHaveLength(count + 1)
+  })
+
+  test('are held in a bounded number: the connection of one more is closed, and the others are served', async () => {
+    const gate = gateThatOpens()
+    await using api = await openApp({ decide: gate.decide })
+    const perConnection = 1_000
+    const send = () => {
+      const client = connect(Number(new URL(api.url).port), '127.0.0.1')
+      let received = ''
+      client.setEncoding('latin1').on('data', (text) => (received += text))
+      client.on('error', () => {})
+      client.write(get('/v1/notes').repeat(perConnection - 1) + get('/v1/notes', 'Connection: close'))
+      return { client, answers: () => received.split('HTTP/1.1 200 OK').length - 1 }
+    }
+    const fitting = Math.floor(httpLimits.waitingRequests / (perConnection - 1))
+    const senders = Array.from({ length: fitting + 5 }, send)
+    await vi.waitFor(() => expect(senders.filter(({ client }) => client.closed)).toHaveLength(5), { timeout: 10_000 })
+    gate.open()
+    const closed = () => senders.every(({ client }) => client.closed)
+    await vi.waitFor(() => expect(closed()).toBe(true), { timeout: 15_000 })
+    const answers = senders.map((sender) => sender.answers()).toSorted((a, b) => a - b)
+    expect(answers).toEqual([...Array<number>(5).fill(0), ...Array<number>(fitting).fill(perConnection)])
+
+    // Those that were closed leave room again.
+    const later = Array.from({ length: fitting }, send)
+    await vi.waitFor(() => expect(later.every(({ client }) => client.closed)).toBe(true), { timeout: 15_000 })
+    expect(later.map((sender) => sender.answers())).toEqual(Array<number>(fitting).fill(perConnection))
   })
 })
 

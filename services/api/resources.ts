@@ -1,41 +1,69 @@
 // What the API opens at its start, each with the faults that a person can mend.
-import { readFile } from 'node:fs/promises'
+import { type FileContent, type LiveFile, openLiveFile } from '../platform/live-file.ts'
 import type { Log } from '../platform/log.ts'
 import type { Database } from './database/database.ts'
 import { openDatabase } from './database/open.ts'
 import type { CursorSecrets } from './http/cursor.ts'
 import { parseCursorSecrets, randomCursorSecrets } from './http/cursor-secrets.ts'
-import { type KeysReload, type LiveKeys, openLiveKeys } from './identify/live-keys.ts'
+import type { ApiKeys } from './identify/api-keys.ts'
+import { parseKeyFile } from './identify/key-file.ts'
 import { seedDemoOrders } from './orders/demo-orders.ts'
 
 export type Opened<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly faults: readonly string[] }
 
-const KEYS_POLL_MS = 1_000
-
 /** Without a file nobody has a key. */
-export const openKeys = async (path: string | undefined, log: Log): Promise<Opened<LiveKeys>> => {
-  if (path === undefined) return { ok: true, value: { current: () => new Map(), [Symbol.dispose]: () => {} } }
-  const onReload = (reload: KeysReload) => {
-    if (reload.ok) log.info({ keys: reload.keys }, 'API keys reloaded')
-    else log.error({ problems: reload.problems }, 'API keys not reloaded: the last good ones stay in force')
-  }
-  const opened = await openLiveKeys({ path, pollMs: KEYS_POLL_MS, onReload })
-  return opened.ok
-    ? { ok: true, value: opened.keys }
-    : { ok: false, faults: opened.problems.map((problem) => `API_KEYS: ${problem}`) }
+export const openKeys = (path: string | undefined, log: Log): Promise<Opened<LiveFile<ApiKeys>>> =>
+  openFile<ApiKeys>({
+    setting: 'API_KEYS',
+    path,
+    parse: (text) => {
+      const parsed = parseKeyFile(text)
+      if (parsed.ok) return { ok: true, value: parsed.keys }
+      return { ok: false, problems: parsed.problems.map((problem) => `${path}:${problem}`) }
+    },
+    withoutFile: () => new Map(),
+    onReload: (reload) => {
+      if (reload.ok) log.info({ keys: reload.value.size }, 'API keys reloaded')
+      else log.error({ problems: reload.problems }, 'API keys not reloaded: the last good ones stay in force')
+    },
+  })
+
+/** Without a file the process has a secret of its own, which no other one knows. */
+export const openCursorSecrets = (path: string | undefined, log: Log): Promise<Opened<LiveFile<CursorSecrets>>> =>
+  openFile({
+    setting: 'API_CURSOR_SECRET_FILE',
+    path,
+    parse: (text) => {
+      const parsed = parseCursorSecrets(text)
+      return parsed.ok ? { ok: true, value: parsed.secrets } : { ok: false, problems: [`${path} ${parsed.fault}`] }
+    },
+    withoutFile: randomCursorSecrets,
+    onReload: (reload) => {
+      if (reload.ok) log.info({ secrets: reload.value.length }, 'cursor secrets reloaded')
+      else log.error({ problems: reload.problems }, 'cursor secrets not reloaded: the last good ones stay in force')
+    },
+  })
+
+type FileSetting<Value> = {
+  readonly setting: string
+  readonly path: string | undefined
+  readonly parse: (text: string) => FileContent<Value>
+  readonly withoutFile: () => Value
+  readonly onReload: (reload: FileContent<Value>) => void
 }
 
-export const readCursorSecrets = async (path: string | undefined): Promise<Opened<CursorSecrets>> => {
-  if (path === undefined) return { ok: true, value: randomCursorSecrets() }
-  try {
-    const parsed = parseCursorSecrets(await readFile(path, 'utf8'))
-    if (parsed.ok) return { ok: true, value: parsed.secrets }
-    return { ok: false, faults: [`API_CURSOR_SECRET_FILE: ${path} ${parsed.fault}`] }
-  } catch (error) {
-    return { ok: false, faults: [`API_CURSOR_SECRET_FILE: ${path} cannot be read: ${messageOf(error)}`] }
+const openFile = async <Value>(options: FileSetting<Value>): Promise<Opened<LiveFile<Value>>> => {
+  const { setting, path, parse, withoutFile, onReload } = options
+  if (path === undefined) {
+    const value = withoutFile()
+    return { ok: true, value: { current: () => value, [Symbol.dispose]: () => {} } }
   }
+  const opened = await openLiveFile({ path, parse, onReload })
+  return opened.ok
+    ? { ok: true, value: opened.file }
+    : { ok: false, faults: opened.problems.map((problem) => `${setting}: ${problem}`) }
 }
 
 /** With orders to look at, if it has none. */

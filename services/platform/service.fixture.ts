@@ -60,7 +60,7 @@ export const freePort = () =>
   })
 
 /** Waits until the condition holds; fails after the deadline. */
-export const until = async (condition: () => boolean | Promise<boolean>, deadlineMs = 10_000) => {
+export const until = async (condition: () => boolean | Promise<boolean>, deadlineMs = 20_000) => {
   for (const end = performance.now() + deadlineMs; !(await condition()); ) {
     if (performance.now() > end) throw new Error(`not true within ${deadlineMs} ms: ${condition}`)
     await new Promise((resolve) => setTimeout(resolve, 20))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { jsonLayout, type Place } from './layout.ts'
+import { jsonLayout, LONGEST_ARRAY, type Place } from './layout.ts'
 
 /** A value written by hand, with the spaces that JSON allows, and the texts of its members by their paths. */
 const spaced = (value: unknown, spaces: string): string => {
@@ -56,6 +56,15 @@ test.each([
   ['[{"a\\"b":"[","a\\"b":"]"}]', [['0', 'a"b']]],
 ])('%s repeats %j', (text, paths) => {
   expect(jsonLayout(text).repeated.map(({ path }) => path)).toEqual(paths)
+})
+
+test('of an array that is longer than any may be the rest is passed over, and what comes after it has its place', () => {
+  const entries = Array.from({ length: LONGEST_ARRAY + 500 }, () => '{"b":[1],"b":"]"}')
+  const text = `{"a":[${entries.join()}],"c":1}`
+  const { root, repeated } = jsonLayout(text)
+  expect(root.members.get('a')?.members.size).toBe(LONGEST_ARRAY)
+  expect(repeated).toHaveLength(LONGEST_ARRAY)
+  expect(root.members.get('c')?.start).toBe(text.indexOf('"c"'))
 })
 
 test.each([

@@ -18,6 +18,9 @@ export type Layout = {
 /** Deeper than any schema looks: what is below stands under a field that is unknown or of a wrong type. */
 const DEPTH = 8
 
+/** No schema lets an array have more entries: the ones after stand in an array that is at fault as a whole. */
+export const LONGEST_ARRAY = 1_000
+
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s"{}[\],:]+/g
 
 /** The layout of a JSON text that `JSON.parse` has accepted: it tells what the parsed value has lost. */
@@ -37,6 +40,8 @@ export const jsonLayout = (text: string): Layout => {
     const members = new Map<string, Place>()
     for (let inner = next(); ; inner = next()) {
       if (inner.text === '}' || inner.text === ']') return { start, end: inner.start, members }
+      if (inner.text === ',' && token.text === '[' && members.size === LONGEST_ARRAY)
+        return { start, end: skipContainer(), members }
       if (inner.text === ',') continue
       if (token.text === '[') members.set(String(members.size), readValue(inner, [...path, String(members.size)]))
       else readMember(inner, path, members)

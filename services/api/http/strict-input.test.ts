@@ -110,6 +110,11 @@ describe('a body', () => {
     ['{"count":"1"}', 'count'],
     ['{"parts":[{"x":1}],"count":"1"}', 'parts.0.x'],
     ['{"parts":[{}],"count":"1"}', 'parts.0.size'],
+    // An array that is too long is at fault where it begins, whatever stands in it.
+    ['{"parts":[{},{"x":1},0],"count":"1"}', 'parts'],
+    ['{"count":"1","parts":[{},{"x":1},0]}', 'count'],
+    [`{"parts":[{}${',{}'.repeat(5_000)}],"count":"1"}`, 'parts'],
+    [`{"name":"ab","name":"ab","parts":[0${',0'.repeat(5_000)}]}`, 'name'],
     // An engine puts names that are numbers first.
     ['{"count":"1","7":1}', 'count'],
     ['{"count":1,"name":"ab","count":2,"flag":0}', 'count'],
@@ -211,6 +216,15 @@ describe('a query string', () => {
   ])('%s is %i %s %s', async (query, status, code, field?: string) => {
     expect(await get(query)).toEqual(fault(status, code, field))
   })
+})
+
+test('a schema with an array of any length does not start', async () => {
+  for (const options of [{}, { maxItems: 100_000 }]) {
+    const open = fastify()
+    readStrictly(open)
+    open.post('/', { schema: { body: Type.Object({ parts: Type.Array(Type.Integer(), options) }) } }, async () => '')
+    await expect(open.ready()).rejects.toThrow('maxItems')
+  }
 })
 
 test('a header is held to its schema and no other is looked at', async () => {

@@ -2,7 +2,7 @@ import { Ajv, type ErrorObject } from 'ajv'
 import type { FastifyInstance, FastifySchemaCompiler } from 'fastify'
 import { type ApiError, apiError } from './api-error.ts'
 import { firstFault } from './faults.ts'
-import { jsonLayout, type Layout } from './layout.ts'
+import { jsonLayout, type Layout, LONGEST_ARRAY } from './layout.ts'
 import { parseQueryString, type QueryString } from './query-string.ts'
 import { parseTimestamp } from './timestamp.ts'
 
@@ -84,8 +84,9 @@ const judgeLengthFirst = (schema: unknown): unknown => {
   )
   const { items, maxItems, ...others } = judged
   if (judged['type'] !== 'array') return judged
-  if (maxItems === undefined) throw new Error('every array states how many items it may have (maxItems)')
-  return { ...others, maxItems, if: { minItems: Number(maxItems) + 1 }, else: { type: 'array', items } }
+  if (!(typeof maxItems === 'number' && maxItems <= LONGEST_ARRAY))
+    throw new Error(`every array states its maxItems, of at most ${LONGEST_ARRAY}`)
+  return { ...others, maxItems, if: { minItems: maxItems + 1 }, else: { type: 'array', items } }
 }
 
 const verdict = (value: unknown, errors: readonly ErrorObject[], layout: Layout): Validated => {

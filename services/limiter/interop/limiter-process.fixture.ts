@@ -1,10 +1,10 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '../../platform/service.fixture.ts'
 
 const program = fileURLToPath(new URL('../main.ts', import.meta.url))
 
@@ -40,14 +40,4 @@ export const startLimiter = async (policies: string) => {
   const [message] = await Promise.race([once(child, 'message'), ended])
   if (message !== 'started') await stop()
   return { address, [Symbol.asyncDispose]: stop }
-}
-
-const freePort = async () => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const bound = server.address()
-  server.close()
-  await once(server, 'close')
-  if (bound === null || typeof bound === 'string') throw new Error('the system gave no port')
-  return bound.port
 }

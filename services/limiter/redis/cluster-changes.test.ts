@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { systemTimers } from '../../seams/timers.ts'
+import { until } from '../../platform/service.fixture.ts'
 import type { AskedBucket, BucketKey, BucketStore, GroupKey } from '../core/store.ts'
-import { openRedisStore } from './open-redis-store.ts'
-import { type RedisCluster, redisCli, startCluster, startClusterNode, until } from './redis-server.fixture.ts'
-import { parseRedisAddress } from './store-address.ts'
+import { openOrThrow } from './open-store.fixture.ts'
+import { type RedisCluster, redisCli, startCluster, startClusterNode } from './redis-server.fixture.ts'
 
 const CAPACITY = 20
 const SUBJECTS = 300
@@ -17,22 +16,8 @@ const openLimiters = async (cluster: RedisCluster, count: number) => {
   const stack = new AsyncDisposableStack()
   const stores: BucketStore[] = []
   const failures: string[] = []
-  const address = parseRedisAddress(cluster.address)
-  if (address === undefined) throw new Error(cluster.address)
-  for (let index = 0; index < count; index += 1) {
-    const opened = await openRedisStore({
-      address,
-      credentials: { password: undefined, ca: undefined, cert: undefined, key: undefined },
-      deadlineMs: 5_000,
-      shardCount: 64,
-      timers: systemTimers,
-      randomness: Math.random,
-      monotonicUs: () => Math.floor(performance.now() * 1000),
-      onError: (error) => failures.push(error.message),
-    })
-    if (!opened.ok) throw new Error(opened.fault)
-    stores.push(stack.use(opened.store))
-  }
+  const onError = (error: Error) => failures.push(error.message)
+  for (let index = 0; index < count; index += 1) stores.push(stack.use(await openOrThrow(cluster.address, { onError })))
   return { stores, failures, [Symbol.asyncDispose]: () => stack[Symbol.asyncDispose]() }
 }
 

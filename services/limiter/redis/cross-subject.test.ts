@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { systemTimers } from '../../seams/timers.ts'
 import type { AskedBucket, BucketKey, BucketStore, GroupKey } from '../core/store.ts'
-import { openRedisStore } from './open-redis-store.ts'
+import { openOrThrow } from './open-store.fixture.ts'
 import { type RedisCluster, startCluster } from './redis-server.fixture.ts'
-import { parseRedisAddress } from './store-address.ts'
 
 let cluster: RedisCluster
 let store: BucketStore & AsyncDisposable
@@ -13,20 +11,7 @@ const clock = { us: 0 }
 
 beforeAll(async () => {
   cluster = await startCluster({ primaries: 3, replicas: 0 })
-  const address = parseRedisAddress(cluster.address)
-  if (address === undefined) throw new Error('no address')
-  const opened = await openRedisStore({
-    address,
-    credentials: { password: undefined, ca: undefined, cert: undefined, key: undefined },
-    deadlineMs: 5_000,
-    shardCount: 64,
-    timers: systemTimers,
-    randomness: Math.random,
-    monotonicUs: () => clock.us,
-    onError: () => {},
-  })
-  if (!opened.ok) throw new Error(opened.fault)
-  store = opened.store
+  store = await openOrThrow(cluster.address, { monotonicUs: () => clock.us })
 })
 afterAll(async () => {
   await store?.[Symbol.asyncDispose]()

@@ -4,34 +4,11 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { systemTimers } from '../../seams/timers.ts'
+import { until } from '../../platform/service.fixture.ts'
 import type { BucketKey, BucketStore, GroupKey } from '../core/store.ts'
-import type { Credentials } from './connect.ts'
-import { openRedisStore } from './open-redis-store.ts'
-import { redisCli, startCluster, startRedis, until } from './redis-server.fixture.ts'
+import { noCredentials, tryToOpen } from './open-store.fixture.ts'
+import { redisCli, startCluster, startRedis } from './redis-server.fixture.ts'
 import { parseRedisAddress } from './store-address.ts'
-
-const noCredentials: Credentials = { password: undefined, ca: undefined, cert: undefined, key: undefined }
-
-const open = (
-  text: string,
-  credentials: Partial<Credentials> = {},
-  shardCount = 64,
-  onError: (error: Error) => void = () => {},
-) => {
-  const address = parseRedisAddress(text)
-  if (address === undefined) throw new Error(`no address: ${text}`)
-  return openRedisStore({
-    address,
-    credentials: { ...noCredentials, ...credentials },
-    deadlineMs: 2_000,
-    shardCount,
-    timers: systemTimers,
-    randomness: Math.random,
-    monotonicUs: () => Math.floor(performance.now() * 1000),
-    onError,
-  })
-}
 
 /** Whether a bucket of 3 grants exactly 3. */
 const counts = async (store: BucketStore) => {
@@ -43,7 +20,7 @@ const counts = async (store: BucketStore) => {
   return outcomes.filter((outcome) => outcome.kind === 'counted' && outcome.granted).length === 3
 }
 
-const expectToCount = async (opened: Awaited<ReturnType<typeof open>>) => {
+const expectToCount = async (opened: Awaited<ReturnType<typeof tryToOpen>>) => {
   if (!opened.ok) throw new Error(opened.fault)
   await using store = opened.store
   expect(await counts(store)).toBe(true)
@@ -124,8 +101,14 @@ describe('LIMITER_STORE may name', () => {
       '+ping',
       '+client',
     )
-    await expectToCount(await open(`redis://weir@127.0.0.1:${redis.port}`, { password: 'secret' }))
-    expect(await open(`redis://weir@127.0.0.1:${redis.port}`, { password: 'wrong' })).toMatchObject({
+    await expectToCount(
+      await tryToOpen(`redis://weir@127.0.0.1:${redis.port}`, {
+        credentials: { ...noCredentials, password: 'secret' },
+      }),
+    )
+    expect(
+      await tryToOpen(`redis://weir@127.0.0.1:${redis.port}`, { credentials: { ...noCredentials, password: 'wrong' } }),
+    ).toMatchObject({
       ok: false,
       fault: expect.stringMatching(/WRONGPASS/),
     })
@@ -134,7 +117,7 @@ describe('LIMITER_STORE may name', () => {
   test('a Unix socket', async () => {
     const path = join(folder, 'redis.sock')
     await using _redis = await startRedis('--unixsocket', path)
-    await expectToCount(await open(`redis+unix://${path}`))
+    await expectToCount(await tryToOpen(`redis+unix://${path}`))
   })
 
   test('a Redis that wants TLS and a client certificate; without one, or with an unknown CA, there is a fault', async () => {
@@ -151,9 +134,15 @@ describe('LIMITER_STORE may name', () => {
       at('ca.crt'),
     ]
     await using _redis = await startRedis(...tls)
-    await expectToCount(await open(`rediss://127.0.0.1:${tlsPort}`, { ca, cert, key }))
-    expect(await open(`rediss://127.0.0.1:${tlsPort}`, { ca })).toMatchObject({ ok: false })
-    expect(await open(`rediss://127.0.0.1:${tlsPort}`, { cert, key })).toMatchObject({ ok: false })
+    await expectToCount(
+      await tryToOpen(`rediss://127.0.0.1:${tlsPort}`, { credentials: { ...noCredentials, ca, cert, key } }),
+    )
+    expect(await tryToOpen(`rediss://127.0.0.1:${tlsPort}`, { credentials: { ...noCredentials, ca } })).toMatchObject({
+      ok: false,
+    })
+    expect(
+      await tryToOpen(`rediss://127.0.0.1:${tlsPort}`, { credentials: { ...noCredentials, cert, key } }),
+    ).toMatchObject({ ok: false })
   })
 
   test('Sentinels, which say where the primary is, also after it has changed', async () => {
@@ -167,7 +156,7 @@ describe('LIMITER_STORE may name', () => {
     )
     await using sentinel = await startRedis.sentinel(configuration)
     await until(() => redisCli(sentinel.port, 'SENTINEL', 'replicas', 'weir').includes(`${replica.port}`))
-    const opened = await open(`redis-sentinel://127.0.0.1:${sentinel.port}/weir`)
+    const opened = await tryToOpen(`redis-sentinel://127.0.0.1:${sentinel.port}/weir`)
     if (!opened.ok) throw new Error(opened.fault)
     await using store = opened.store
     expect(await counts(store)).toBe(true)
@@ -179,15 +168,15 @@ describe('LIMITER_STORE may name', () => {
 
   test('a cluster, by any of its nodes', async () => {
     await using cluster = await startCluster({ primaries: 3, replicas: 0 })
-    await expectToCount(await open(`redis-cluster://127.0.0.1:${cluster.nodes[2]?.port}`))
+    await expectToCount(await tryToOpen(`redis-cluster://127.0.0.1:${cluster.nodes[2]?.port}`))
   })
 })
 
 describe('at its start a limiter', () => {
   test('refuses a Redis whose limiters use another number of shards, and says both', async () => {
     await using redis = await startRedis()
-    await expectToCount(await open(`redis://127.0.0.1:${redis.port}`, {}, 64))
-    expect(await open(`redis://127.0.0.1:${redis.port}`, {}, 32)).toEqual({
+    await expectToCount(await tryToOpen(`redis://127.0.0.1:${redis.port}`, { shardCount: 64 }))
+    expect(await tryToOpen(`redis://127.0.0.1:${redis.port}`, { shardCount: 32 })).toEqual({
       ok: false,
       fault: expect.stringMatching(/LIMITER_SHARDS is 32.* 64/),
     })
@@ -195,17 +184,17 @@ describe('at its start a limiter', () => {
 
   test('warns about an eviction policy that forgets drained buckets first', async () => {
     await using redis = await startRedis('--maxmemory-policy', 'allkeys-lru')
-    const warned = await open(`redis://127.0.0.1:${redis.port}`)
+    const warned = await tryToOpen(`redis://127.0.0.1:${redis.port}`)
     expect(warned).toMatchObject({ ok: true, warnings: [expect.stringContaining('allkeys-lru')] })
     if (warned.ok) await warned.store[Symbol.asyncDispose]()
     redisCli(redis.port, 'CONFIG', 'SET', 'maxmemory-policy', 'volatile-ttl')
-    const quiet = await open(`redis://127.0.0.1:${redis.port}`)
+    const quiet = await tryToOpen(`redis://127.0.0.1:${redis.port}`)
     expect(quiet).toMatchObject({ ok: true, warnings: [] })
     if (quiet.ok) await quiet.store[Symbol.asyncDispose]()
   })
 
   test('says that nobody answers', async () => {
-    expect(await open('redis://127.0.0.1:1')).toMatchObject({
+    expect(await tryToOpen('redis://127.0.0.1:1')).toMatchObject({
       ok: false,
       fault: expect.stringContaining('cannot connect'),
     })
@@ -227,7 +216,9 @@ describe('a Redis that is full', () => {
   test('and evicts nothing takes no new subjects: the store is away for them, says why, and counts the others on', async () => {
     await using redis = await startRedis('--maxmemory-policy', 'noeviction')
     const failures: string[] = []
-    const opened = await open(`redis://127.0.0.1:${redis.port}`, {}, 64, (error) => failures.push(error.message))
+    const opened = await tryToOpen(`redis://127.0.0.1:${redis.port}`, {
+      onError: (error) => failures.push(error.message),
+    })
     if (!opened.ok) throw new Error(opened.fault)
     await using store = opened.store
     await take(store, 'known', 3)
@@ -241,7 +232,7 @@ describe('a Redis that is full', () => {
 
   test('and evicts by volatile-ttl forgets passers-by and keeps the drained', async () => {
     await using redis = await startRedis('--maxmemory-policy', 'volatile-ttl')
-    const opened = await open(`redis://127.0.0.1:${redis.port}`)
+    const opened = await tryToOpen(`redis://127.0.0.1:${redis.port}`)
     if (!opened.ok) throw new Error(opened.fault)
     await using store = opened.store
     for (let index = 0; index < 500; index += 1) await take(store, `drained-${index}`, 3)

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { until } from '../../platform/service.fixture.ts'
 
 export type RedisNode = AsyncDisposable & {
   readonly port: number
@@ -127,11 +128,3 @@ export const startCluster = async ({
 /** One command by Redis's own client. */
 export const redisCli = (port: number, ...command: readonly string[]) =>
   spawnSync('redis-cli', ['-p', `${port}`, ...command], { encoding: 'utf8' }).stdout.trim()
-
-/** Waits until the condition holds. */
-export const until = async (condition: () => boolean | Promise<boolean>, deadlineMs = 20_000) => {
-  for (const end = Date.now() + deadlineMs; !(await condition()); ) {
-    if (Date.now() > end) throw new Error(`not true within ${deadlineMs} ms: ${condition}`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}

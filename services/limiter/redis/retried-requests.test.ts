@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { connect, createServer, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { systemTimers } from '../../seams/timers.ts'
 import type { AskedBucket, BucketKey, BucketStore, GroupKey } from '../core/store.ts'
-import { openRedisStore } from './open-redis-store.ts'
+import { openOrThrow } from './open-store.fixture.ts'
 import { startRedis } from './redis-server.fixture.ts'
-import { parseRedisAddress } from './store-address.ts'
 
 /** Forwards to Redis, and now and then swallows what Redis answers and cuts the connection: the script has run, and nobody knows. */
 const openCuttingProxy = async (redisPort: number) => {
@@ -50,20 +48,7 @@ const openCuttingProxy = async (redisPort: number) => {
 test('10,000 requests that are retried under their ids, because replies get lost after the script has run, charge 10,000 tokens', async () => {
   await using redis = await startRedis()
   await using proxy = await openCuttingProxy(redis.port)
-  const address = parseRedisAddress(`redis://127.0.0.1:${proxy.port}`)
-  if (address === undefined) throw new Error('no address')
-  const opened = await openRedisStore({
-    address,
-    credentials: { password: undefined, ca: undefined, cert: undefined, key: undefined },
-    deadlineMs: 500,
-    shardCount: 64,
-    timers: systemTimers,
-    randomness: Math.random,
-    monotonicUs: () => Math.floor(performance.now() * 1000),
-    onError: () => {},
-  })
-  if (!opened.ok) throw new Error(opened.fault)
-  await using store = opened.store
+  await using store = await openOrThrow(`redis://127.0.0.1:${proxy.port}`, { deadlineMs: 500 })
   const run = randomUUID()
   // 100 subjects; nothing flows in during the test.
   const bucketOf = (subject: number): AskedBucket => ({
