@@ -31,6 +31,11 @@ const rooms: Readonly<Record<string, Room>> = {
   'api/identify': { imports: ['contract', 'seams'], libraries: ['ipaddr.js'] },
   'api/database': { imports: [], libraries: ['pg', '@electric-sql/pglite'] },
   'api/http': { imports: ['api/identify', 'api/database'], libraries: ['fastify', 'ajv', 'typebox'] },
+  'api/compatibility': { imports: [], libraries: [] },
+  'api/document': {
+    imports: ['api/identify', 'api/http'],
+    libraries: ['fastify', 'typebox', '@fastify/swagger', 'swagger-ui-dist'],
+  },
   'api/orders': { imports: ['api/identify', 'api/database', 'api/http'], libraries: ['fastify', 'typebox', 'uuid'] },
 }
 type Room = { readonly pure?: boolean; readonly imports: readonly string[]; readonly libraries: readonly string[] }

@@ -26,7 +26,8 @@ const installPackages = () => {
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
   process.stderr.write('Installing packages (once, about half a minute) …\n')
   // Not `npm ci`, which fails where a registry mirror lacks the optional packages of some other platform.
-  const options = ['install', '--no-save', '--loglevel=error', '--no-progress']
+  // Node itself is a development dependency, so those too, whatever NODE_ENV says.
+  const options = ['install', '--no-save', '--include=dev', '--loglevel=error', '--no-progress']
   // The npm that runs this script, else the one on the PATH.
   const npm = process.env.npm_execpath
   const done = npm?.endsWith('.js')

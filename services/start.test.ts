@@ -57,6 +57,16 @@ const openBoth = async (settings: Readonly<Record<string, string>> = {}) => {
   return { ...running, addresses, key, orders }
 }
 
+const isRefused = (address: string) =>
+  new Promise<boolean>((resolve) => {
+    const socket = connect(Number(address.split(':')[1]), '127.0.0.1')
+    const settle = (refused: boolean) => {
+      socket.destroy()
+      resolve(refused)
+    }
+    socket.once('error', () => settle(true)).once('connect', () => settle(false))
+  })
+
 describe('npm start', () => {
   test('limits real HTTP traffic to exactly what the plan allows, and tells the truth about it', async () => {
     await using weir = await openBoth()
@@ -122,9 +132,7 @@ describe('npm start', () => {
       expect((await weir.orders('free')).status).toBe(429)
       // Refused until 20 ms before the announced moment, admitted at it; the answer was given between asking and having it.
       await waitUntil(askedMs + retryAfterMs - 20)
-      expect(
-        (await limiter.shouldAllow({ domain: 'api', attributes, cost: 1 })).ok && (await weir.orders('free')).status,
-      ).toBe(429)
+      expect(await limiter.shouldAllow({ domain: 'api', attributes })).toMatchObject({ response: { verdict: 'DENY' } })
       await waitUntil(answeredMs + retryAfterMs)
       expect((await weir.orders('free')).status).toBe(200)
     } finally {
@@ -168,6 +176,31 @@ describe('npm start', () => {
     },
   )
 
+  test.each([
+    ['SIGTERM to npm alone', 'SIGTERM', 'process'],
+    ['SIGINT to npm alone', 'SIGINT', 'process'],
+    ['Ctrl-C, which reaches the whole process group', 'SIGINT', 'group'],
+  ] as const)(
+    'by way of npm: %s stops everything, and npm exits 0',
+    async (_, signal, reach) => {
+      const addresses = await freeAddresses()
+      const root = fileURLToPath(new URL('..', import.meta.url))
+      const env = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...addresses }
+      const npm = spawn('npm', ['start'], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+      let output = ''
+      for (const stream of [npm.stdout, npm.stderr])
+        stream.setEncoding('utf8').on('data', (chunk: string) => (output += chunk))
+      const ended = new Promise<number | null>((resolve) => npm.once('close', resolve))
+      await until(() => output.includes('Weir is serving'), 30_000)
+      const startMs = performance.now()
+      process.kill(reach === 'group' ? -(npm.pid ?? 0) : (npm.pid ?? 0), signal)
+      expect(await ended, output).toBe(0)
+      expect(performance.now() - startMs).toBeLessThan(5_000)
+      for (const address of Object.values(addresses)) expect(await isRefused(address), address).toBe(true)
+    },
+    60_000,
+  )
+
   test('the ports are free again after a stop, and no key file is left behind', async () => {
     const weir = await openBoth()
     const tokenFile = /LIMITER_ADMIN_TOKEN_FILE=(\S+)/.exec(weir.output())?.[1] ?? ''
@@ -175,12 +208,7 @@ describe('npm start', () => {
     expect((await weir.stop('SIGTERM')).code).toBe(0)
     await expect(readFile(tokenFile)).rejects.toThrow('ENOENT')
     for (const address of Object.values(weir.addresses)) {
-      const socket = connect(Number(address.split(':')[1]), '127.0.0.1')
-      const refused = await new Promise((resolve) =>
-        socket.once('error', () => resolve(true)).once('connect', () => resolve(false)),
-      )
-      socket.destroy()
-      expect(refused, address).toBe(true)
+      expect(await isRefused(address), address).toBe(true)
     }
   })
 

@@ -13,7 +13,7 @@ import { formatKeyLine } from './api/identify/key-line.ts'
 const API_DRAIN_MS = 3_000
 const STOP_MS = 4_500
 
-type Exit = { readonly name: string; readonly code: number }
+type Exit = { readonly name: string; readonly code: number; readonly how: string }
 
 const limiterProgram = fileURLToPath(new URL('limiter/main.ts', import.meta.url))
 const apiProgram = fileURLToPath(new URL('api/main.ts', import.meta.url))
@@ -61,7 +61,8 @@ const run = async (): Promise<number> => {
     if (!(await isServing(api, stopRequested.promise))) return stop([api, limiter])
 
     process.stdout.write(describe(environment, keys))
-    await Promise.race([stopRequested.promise, limiter.exited, api.exited])
+    const ended = await Promise.race([stopRequested.promise, limiter.exited, api.exited])
+    if (ended !== undefined) process.stderr.write(`The ${ended.name} ended unexpectedly (${ended.how}): stopping.\n`)
     return await stop([api, limiter])
   } finally {
     await rm(folder, { recursive: true, force: true })
@@ -89,9 +90,16 @@ const startProgram = (name: string, program: string, environment: NodeJS.Process
     name,
     child,
     started: new Promise((resolve) => child.once('message', () => resolve())),
-    exited: new Promise((resolve) => child.once('exit', (code) => resolve({ name, code: code ?? 1 }))),
+    exited: new Promise((resolve) =>
+      child.once('exit', (code, signal) =>
+        resolve({ name, code: code ?? codeAfter(signal), how: signal ?? `exit code ${code}` }),
+      ),
+    ),
   }
 }
+
+/** A program that is told to stop before it listens for that has stopped as it should. */
+const codeAfter = (signal: NodeJS.Signals | null) => (signal === 'SIGTERM' ? 0 : 1)
 
 const isServing = ({ started, exited }: Program, stopRequested: Promise<void>) =>
   Promise.race([started.then(() => true), exited.then(() => false), stopRequested.then(() => false)])
@@ -117,16 +125,24 @@ const describe = (
   const api = `http://${environment['API_ADDRESS'] ?? '127.0.0.1:8080'}`
   const limiterAdmin = `http://${environment['LIMITER_ADMIN_ADDRESS'] ?? '127.0.0.1:9091'}`
   const apiAdmin = `http://${environment['API_ADMIN_ADDRESS'] ?? '127.0.0.1:9092'}`
-  const free = keys.find(({ label }) => label === 'free')?.key
-  const ownKeys = environment['API_KEYS'] !== undefined && process.env['API_KEYS'] !== undefined
+  const limiter = environment['LIMITER_ADDRESS'] ?? '127.0.0.1:50051'
+  const ownKeys = process.env['API_KEYS'] !== undefined
+  const free = ownKeys ? 'KEY' : keys.find(({ label }) => label === 'free')?.key
+  const printedKeys = ownKeys
+    ? `API keys: those of ${environment['API_KEYS']}`
+    : keys.map(({ label, key }) => `API key (${label}): ${key}`).join('\n')
+  const adminSettings = [
+    ...(process.env['LIMITER_ADDRESS'] === undefined ? [] : [`LIMITER_ADDRESS=${limiter}`]),
+    `LIMITER_ADMIN_TOKEN_FILE=${environment['LIMITER_ADMIN_TOKEN_FILE']}`,
+  ].join(' ')
   return `
 Weir is serving.
 
   API       ${api}   (probes and metrics: ${apiAdmin})
-  Limiter   ${environment['LIMITER_ADDRESS'] ?? '127.0.0.1:50051'}   gRPC weir.v1.RateLimit/ShouldAllow   (policies and metrics: ${limiterAdmin})
-  Policies  ${environment['LIMITER_POLICIES']}   (edit them: they are in force within a second)
+  Limiter   ${limiter}   gRPC weir.v1.RateLimit/ShouldAllow   (policies and metrics: ${limiterAdmin})
+  Policies  ${environment['LIMITER_POLICIES']}   (edit them: they are in force after about a second)
 
-${ownKeys ? `API keys: those of ${environment['API_KEYS']}` : keys.map(({ label, key }) => `API key (${label}): ${key}`).join('\n')}
+${printedKeys}
 
 Try:
 
@@ -135,7 +151,7 @@ Try:
   # 70 requests at once: the free plan's 60 tokens, then 429 until more flow in at 5 a second
   for i in $(seq 70); do curl -s -o /dev/null -w '%{http_code} ' -H 'Authorization: Bearer ${free}' ${api}/v1/orders; done; echo
   curl -s ${limiterAdmin}/policies
-  LIMITER_ADMIN_TOKEN_FILE=${environment['LIMITER_ADMIN_TOKEN_FILE']} npm run peek -- api client=user:demo-free plan=free
+  ${adminSettings} npm run peek -- api client=user:demo-free plan=free
 
 Ctrl-C stops both.
 `

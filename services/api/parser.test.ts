@@ -1,6 +1,7 @@
 // What Node's HTTP parser refuses, or answers by itself, over real connections.
 import { connect, type Socket } from 'node:net'
 import fc from 'fast-check'
+import type { FastifyInstance } from 'fastify'
 import { describe, expect, test, vi } from 'vitest'
 import { allowed, denied, exchange, openApp, reader, writer } from './app.fixture.ts'
 import { httpLimits } from './http/connection/limits.ts'
@@ -251,6 +252,22 @@ describe('requests that do not wait for the answer to the one before', () => {
     return { open: resolve, decide: () => promise.then(() => allowed) }
   }
 
+  const perConnection = 500
+  /** How many connections may have so many: one of each is at work. */
+  const fitting = Math.floor(httpLimits.waitingRequests / (perConnection - 1))
+  const send = (url: string) => {
+    const client = connect(Number(new URL(url).port), '127.0.0.1')
+    let received = ''
+    client.setEncoding('latin1').on('data', (text) => (received += text))
+    client.on('error', () => {})
+    client.write(get('/v1/notes').repeat(perConnection - 1) + get('/v1/notes', 'Connection: close'))
+    return { client, answers: () => received.split('HTTP/1.1 200 OK').length - 1 }
+  }
+  const openConnections = ({ server }: FastifyInstance) =>
+    new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
+  const closed = (senders: readonly ReturnType<typeof send>[]) =>
+    vi.waitFor(() => expect(senders.every(({ client }) => client.closed)).toBe(true), { timeout: 15_000 })
+
   test('are worked on one after the other', async () => {
     let atWork = 0
     const atOnce: number[] = []
@@ -275,7 +292,8 @@ describe('requests that do not wait for the answer to the one before', () => {
 
   test('are neither worked on nor charged behind an answer that closes the connection', async () => {
     await using api = await openApp()
-    const { responses } = await exchange(api.url, [get('/v1/notes', 'Connection: close') + get('/v1/notes').repeat(5)])
+    api.beginDraining()
+    const { responses } = await exchange(api.url, [get('/v1/notes').repeat(5)])
     expect(responses.map(({ status }) => status)).toEqual([200])
     expect(api.checks).toHaveLength(1)
   })
@@ -304,27 +322,26 @@ describe('requests that do not wait for the answer to the one before', () => {
   test('are held in a bounded number: the connection of one more is closed, and the others are served', async () => {
     const gate = gateThatOpens()
     await using api = await openApp({ decide: gate.decide })
-    const perConnection = 1_000
-    const send = () => {
-      const client = connect(Number(new URL(api.url).port), '127.0.0.1')
-      let received = ''
-      client.setEncoding('latin1').on('data', (text) => (received += text))
-      client.on('error', () => {})
-      client.write(get('/v1/notes').repeat(perConnection - 1) + get('/v1/notes', 'Connection: close'))
-      return { client, answers: () => received.split('HTTP/1.1 200 OK').length - 1 }
-    }
-    const fitting = Math.floor(httpLimits.waitingRequests / (perConnection - 1))
-    const senders = Array.from({ length: fitting + 5 }, send)
+    const senders = Array.from({ length: fitting + 5 }, () => send(api.url))
     await vi.waitFor(() => expect(senders.filter(({ client }) => client.closed)).toHaveLength(5), { timeout: 10_000 })
     gate.open()
-    const closed = () => senders.every(({ client }) => client.closed)
-    await vi.waitFor(() => expect(closed()).toBe(true), { timeout: 15_000 })
+    await closed(senders)
     const answers = senders.map((sender) => sender.answers()).toSorted((a, b) => a - b)
     expect(answers).toEqual([...Array<number>(5).fill(0), ...Array<number>(fitting).fill(perConnection)])
+  })
 
-    // Those that were closed leave room again.
-    const later = Array.from({ length: fitting }, send)
-    await vi.waitFor(() => expect(later.every(({ client }) => client.closed)).toBe(true), { timeout: 15_000 })
+  test('whose clients have gone make room for others', async () => {
+    const gate = gateThatOpens()
+    await using api = await openApp({ decide: gate.decide })
+    const gone = Array.from({ length: fitting }, () => send(api.url))
+    await vi.waitFor(() => expect(api.checks).toHaveLength(fitting))
+    for (const { client } of gone) client.destroy()
+    gate.open()
+    await vi.waitFor(async () => expect(await openConnections(api.app)).toBe(0))
+    // That a client has gone shows when it has been answered.
+    expect(api.checks.length).toBeLessThan(5 * fitting)
+    const later = Array.from({ length: fitting }, () => send(api.url))
+    await closed(later)
     expect(later.map((sender) => sender.answers())).toEqual(Array<number>(fitting).fill(perConnection))
   })
 })

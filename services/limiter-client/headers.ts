@@ -31,7 +31,7 @@ export const retryAfterS = (retryAfterMs: number) => Math.max(1, seconds(retryAf
 
 /** The body of a 429: one key, and a text that holds the `Retry-After`. */
 export const limitExceededBody = (waitS: number) =>
-  JSON.stringify({ error: `Rate limit exceeded: retry after ${waitS} seconds.` })
+  JSON.stringify({ error: `Rate limit exceeded: retry after ${waitS} ${waitS === 1 ? 'second' : 'seconds'}.` })
 
 const quotaHeaders = (policy: PolicyName, quota: Quota): Headers => {
   const limit = integer(quota.limit)

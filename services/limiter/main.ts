@@ -54,7 +54,9 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   if (!adminServer.ok) return { ok: false, faults: [adminServer.fault] }
   resources.use(adminServer.server)
 
-  const server = resources.use(createRpcServer({ limiter, admin: admin.value }))
+  const server = resources.use(
+    createRpcServer({ limiter, admin: admin.value, onBug: (error) => log.error({ err: error }, 'a call met a bug') }),
+  )
   for (const address of settings.LIMITER_ADDRESS) {
     const bound = await server.listen(formatAddress(address))
     if (!bound.ok) return { ok: false, faults: [listenFault('LIMITER_ADDRESS', address, bound.fault.error)] }

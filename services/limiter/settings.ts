@@ -34,6 +34,7 @@ const table = {
   LIMITER_STORE_DEADLINE_MS: withDefault(wholeNumber(1, 60_000), 15),
   LIMITER_SHARDS: withDefault(wholeNumber(1, 1024), 64),
   LIMITER_POLICIES: path,
+  LIMITER_PEERS: notYet,
   LIMITER_TLS_CERT: notYet,
   LIMITER_TLS_KEY: notYet,
   LIMITER_TLS_CLIENT_CA: notYet,

@@ -98,10 +98,12 @@ test('a file that is not there, one that is too large and one that is wrong are 
 test('nothing is told after the end', async () => {
   await using folder = await openFolder()
   await writeFile(folder.at('words'), 'one')
-  const { file, reloads } = await open(folder.at('words'), 50)
+  const { file, reloads } = await open(folder.at('words'), 300)
   await writeFile(folder.at('words'), 'two')
+  // Noticed by now, and not yet believed.
+  await delay(150)
   file[Symbol.dispose]()
-  await delay(200)
+  await delay(400)
   expect(reloads).toEqual([])
   expect(file.current()).toEqual(['one'])
 })

@@ -32,8 +32,9 @@ export const runService = async ({ name, start }: Service) => {
 
 const awaitStopRequest = () =>
   new Promise<void>((resolve) => {
-    process.once('SIGTERM', () => resolve())
-    process.once('SIGINT', () => resolve())
+    // Not once: npm passes on a signal that the process group got already, and the second must not end what drains.
+    process.on('SIGTERM', () => resolve())
+    process.on('SIGINT', () => resolve())
     // A parent that started this process with a channel has ended: nobody is left to stop it.
     process.once('disconnect', () => resolve())
     process.channel?.unref()

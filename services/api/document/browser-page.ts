@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import type { FastifyPluginAsync } from 'fastify'
+import { noParameters } from '../http/no-parameters.ts'
+import { readStrictly } from '../http/strict-input.ts'
 
 const packages = createRequire(import.meta.url)
 const { version } = packages('swagger-ui-dist/package.json') as { readonly version: string }
@@ -17,9 +19,10 @@ export const browserPage: FastifyPluginAsync = async (app) => {
     name: `swagger-ui-${version}.js`,
     type: 'text/javascript; charset=utf-8',
   }
+  readStrictly(app)
   const page = pageWith(style.name, script.name)
 
-  app.get('/v1/docs', { schema: { hide: true } }, async (_request, reply) =>
+  app.get('/v1/docs', { schema: hidden }, async (_request, reply) =>
     reply
       .headers({
         'content-type': 'text/html; charset=utf-8',
@@ -32,7 +35,7 @@ export const browserPage: FastifyPluginAsync = async (app) => {
   )
   for (const { file, name, type } of [style, script]) {
     const content = await readFile(packages.resolve(`swagger-ui-dist/${file}`))
-    app.get(`/v1/docs/${name}`, { schema: { hide: true } }, async (_request, reply) =>
+    app.get(`/v1/docs/${name}`, { schema: hidden }, async (_request, reply) =>
       reply
         .headers({
           'content-type': type,
@@ -43,6 +46,8 @@ export const browserPage: FastifyPluginAsync = async (app) => {
     )
   }
 }
+
+const hidden = { hide: true, querystring: noParameters }
 
 const start = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#page', deepLinking: true, defaultModelsExpandDepth: -1 })`
 

@@ -3,6 +3,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import { Type } from 'typebox'
 import { errorResponses } from '../http/error-responses.ts'
 import { isKnown } from '../http/etag.ts'
+import { noParameters } from '../http/no-parameters.ts'
 import type { SchemaTypes } from '../http/schema-types.ts'
 import { readStrictly } from '../http/strict-input.ts'
 
@@ -22,7 +23,7 @@ export const documentRoute: FastifyPluginAsync = async (app) => {
         operationId: 'getDocument',
         tags: ['document'],
         summary: 'This document',
-        querystring: Type.Object({}, { additionalProperties: false }),
+        querystring: noParameters,
         headers: Type.Object({ 'if-none-match': Type.Optional(Type.String({ description: 'An `ETag` of before.' })) }),
         response: {
           200: {

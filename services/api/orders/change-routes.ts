@@ -3,9 +3,9 @@ import { Type } from 'typebox'
 import { apiError } from '../http/api-error.ts'
 import { errorResponses } from '../http/error-responses.ts'
 import { entityTag, ifMatch, permitsChange } from '../http/etag.ts'
+import { noParameters } from '../http/no-parameters.ts'
 import type { SchemaTypes } from '../http/schema-types.ts'
 import { readBodiesOf } from '../http/strict-input.ts'
-import { noParameters } from './list-parameters.ts'
 import type { Order, OrderContent } from './order.ts'
 import { applyPatch, decodeContent, encodeOrder } from './order-body.ts'
 import { orderResponse } from './order-responses.ts'
@@ -96,6 +96,8 @@ export const changeRoutes =
               'permission_denied',
               'order_not_found',
               'order_changed',
+              'body_too_large',
+              'media_type_unsupported',
               'invalid_value',
               'database_unavailable',
             ),

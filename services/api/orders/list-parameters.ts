@@ -24,9 +24,6 @@ export const itemListParameters = Type.Object(
   { additionalProperties: false },
 )
 
-/** Of a request that takes none. */
-export const noParameters = Type.Object({}, { additionalProperties: false })
-
 export const decodeFilter = (query: Static<typeof orderListParameters>): OrderFilter => ({
   state: query.state,
   customerReference: query.customer_reference,

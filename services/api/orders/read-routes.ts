@@ -4,16 +4,10 @@ import { apiError } from '../http/api-error.ts'
 import type { CursorList } from '../http/cursor.ts'
 import { errorResponses } from '../http/error-responses.ts'
 import { entityTag, ifNoneMatch, isKnown } from '../http/etag.ts'
+import { noParameters } from '../http/no-parameters.ts'
 import { effectiveLimit, pageOf, toPage } from '../http/page.ts'
 import type { SchemaTypes } from '../http/schema-types.ts'
-import {
-  decodeFilter,
-  itemList,
-  itemListParameters,
-  noParameters,
-  orderList,
-  orderListParameters,
-} from './list-parameters.ts'
+import { decodeFilter, itemList, itemListParameters, orderList, orderListParameters } from './list-parameters.ts'
 import { encodeItem, encodeOrder } from './order-body.ts'
 import { orderResponse } from './order-responses.ts'
 import { orderId, targetOf } from './order-target.ts'

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import swagger from '@fastify/swagger'
 import { type FastifyInstance, fastify } from 'fastify'
 import { afterAll, beforeAll, expect } from 'vitest'
 import type { Database } from '../database/database.ts'
@@ -22,10 +21,6 @@ export const createRoutesApp = async (database: Database): Promise<FastifyInstan
       typeof owner === 'string'
         ? { kind: 'key', keyId: 'k1', owner, plan: 'free', permissions: new Set() }
         : { kind: 'anonymous' }
-  })
-  await app.register(swagger, {
-    openapi: { openapi: '3.1.0', info: { title: 'test', version: '1' } },
-    refResolver: { buildLocalReference: ({ $id }, _base, _fragment, index) => String($id ?? index) },
   })
   await app.register(
     ordersRoutes({ orders: createOrderRepository(database), cursors: createCursorSigner(() => secrets) }),

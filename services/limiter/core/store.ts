@@ -17,7 +17,7 @@ export type Take = {
   /** At most the capacity of every enforced bucket; 0 reads and charges nothing. */
   readonly cost: number
   readonly buckets: readonly AskedBucket[]
-  /** A grant is remembered under it, for REMEMBERED_US, in every group; while it is, the same take is granted and charges nothing. */
+  /** A grant is remembered under it, with the buckets, for REMEMBERED_US; while it is, the same take is granted and charges nothing. */
   readonly requestId?: string
 }
 

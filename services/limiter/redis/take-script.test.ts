@@ -1,4 +1,6 @@
+import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Bucket, charge, holds, refill, untilFullUs } from '../../bucket/bucket.ts'
@@ -281,6 +283,17 @@ describe('take.lua', () => {
     redisCli(redis.port, 'SET', key, '\u0002something')
     await expect(run([take(key, 1, [bucket('a')])])).rejects.toThrow('WEIRFORMAT')
     expect(redisCli(redis.port, 'GET', key)).toContain('something')
+  })
+
+  test('what it writes can be read by a person', async () => {
+    const key = randomKey()
+    await run([take(key, 4, [bucket('per-client')])])
+    const shown = spawnSync(
+      'redis-cli',
+      ['-p', `${redis.port}`, '--eval', join(import.meta.dirname, 'show-buckets.lua'), key],
+      { encoding: 'utf8' },
+    ).stdout
+    expect(shown).toMatch(/^per-client missing=4\.000000000 at=[\d.]+ full_at=[\d.]+ granted=4 epoch=0$/m)
   })
 
   test('a node that has forgotten the script gets it again', async () => {

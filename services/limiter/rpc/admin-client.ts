@@ -2,6 +2,7 @@ import { Client, credentials, logVerbosity, Metadata, setLogVerbosity, status } 
 import type { Quota } from '../../contract/decision.ts'
 import { decodeQuotas } from '../../wire/admin.ts'
 import { adminService } from '../../wire/protocol.ts'
+import { STORE_UNAVAILABLE } from './status.ts'
 
 const DEADLINE_MS = 5_000
 
@@ -62,13 +63,17 @@ type Method<Request, Response> = {
 const problemOf = (target: string, code: status | undefined, details: string) => {
   switch (code) {
     case status.UNAVAILABLE:
+      // The limiter's own words, when it is the store that is away.
+      return details === STORE_UNAVAILABLE ? `the limiter at ${target} answers, but ${details}` : unreachable(target)
     case status.DEADLINE_EXCEEDED:
-      return `no limiter answers at ${target}: is it running, and is LIMITER_ADDRESS right?`
+      return unreachable(target)
     case status.UNIMPLEMENTED:
       return `the limiter at ${target} serves no admin calls: start it with LIMITER_ADMIN_TOKEN_FILE`
     case status.UNAUTHENTICATED:
-      return `the limiter at ${target} does not accept this token: LIMITER_ADMIN_TOKEN_FILE must hold the one that it was started with`
+      return `the limiter at ${target} does not accept this token: LIMITER_ADMIN_TOKEN_FILE must name the file that the limiter reads`
     default:
       return details
   }
 }
+
+const unreachable = (target: string) => `no limiter answers at ${target}: is it running, and is LIMITER_ADDRESS right?`

@@ -5,6 +5,7 @@ import { decodeAdminCheck, encodeQuotas } from '../../wire/admin.ts'
 import { type AdminDefinition, adminService } from '../../wire/protocol.ts'
 import type { Limiter } from '../core/limiter.ts'
 import { type Decoded, tolerant } from './decoded.ts'
+import { guarded, type OnBug } from './guarded.ts'
 import { type CallFault, statusOf } from './status.ts'
 
 type AdminMessage = Parameters<typeof decodeAdminCheck>[0]
@@ -13,36 +14,42 @@ type ResponseOf<Name extends 'Peek' | 'Reset'> = Parameters<AdminDefinition[Name
 
 export const adminCallsService = { Peek: tolerant(adminService.Peek), Reset: tolerant(adminService.Reset) }
 
-/** One line for each call, also the refused ones. */
+/** One line for each call, also the refused ones; what was asked only of those that carried the token. */
 export type AdminCallLog = (call: {
   readonly method: string
   readonly peer: string
   readonly result: string
-  readonly domain?: string
+  readonly asked?: object
 }) => void
 
 type Options = {
   readonly limiter: Limiter
+  readonly onBug: OnBug
   /** Read anew for each call, so that a token can be replaced without a restart. `undefined`: cannot be read, nobody gets in. */
   readonly readToken: () => Promise<string | undefined>
   readonly log: AdminCallLog
 }
 
 /** Peek and Reset, for calls that carry `authorization: Bearer <token>`. */
-export const createAdmin = ({ limiter, readToken, log }: Options) => {
+export const createAdmin = ({ limiter, onBug, readToken, log }: Options) => {
   const serve = <Message extends AdminMessage, Response extends object>(
     method: string,
     answer: (check: Check, message: Message) => Promise<Response | CallFault>,
   ): handleUnaryCall<Decoded<Message>, Response> => {
-    const answerTo = async ({ metadata, request }: ServerUnaryCall<Decoded<Message>, Response>) => {
-      if (!(await carriesToken(metadata, readToken))) return { kind: 'unauthenticated' } as const
-      if (!request.ok) return { kind: 'not_a_message' } as const
+    const answerTo = async ({
+      metadata,
+      request,
+    }: ServerUnaryCall<Decoded<Message>, Response>): Promise<Response | CallFault> => {
+      if (!(await carriesToken(metadata, readToken))) return { kind: 'unauthenticated' }
+      if (!request.ok) return { kind: 'not_a_message' }
       const parsed = decodeAdminCheck(request.message)
       return parsed.ok ? answer(parsed.check, request.message) : parsed.fault
     }
     return async (call, respond) => {
-      const answered = await answerTo(call)
-      log({ method, peer: call.getPeer(), result: isFault(answered) ? answered.kind : 'done' })
+      const answered = await guarded(() => answerTo(call), onBug)
+      const result = isFault(answered) ? answered.kind : 'done'
+      const asked = result !== 'unauthenticated' && call.request.ok ? call.request.message : undefined
+      log({ method, peer: call.getPeer(), result, ...(asked !== undefined && { asked }) })
       if (isFault(answered)) respond(statusOf(answered))
       else respond(null, answered)
     }

@@ -7,10 +7,14 @@ import { createMemoryStore } from '../core/memory-store.ts'
 import type { BucketStore } from '../core/store.ts'
 import { type Admin, createRpcServer } from './server.ts'
 
-type Options = { readonly admin?: Admin; readonly store?: BucketStore }
+type Options = { readonly admin?: Admin; readonly store?: BucketStore; readonly onBug?: (error: unknown) => void }
+
+const failTest = (error: unknown) => {
+  throw error
+}
 
 /** A real server on a free port, with one policy: 10 tokens by client, 1 a minute. */
-export const openServer = async ({ admin, store }: Options = {}) => {
+export const openServer = async ({ admin, store, onBug = failTest }: Options = {}) => {
   const domain = domainName('api')
   const policy = {
     kind: 'counting',
@@ -28,7 +32,7 @@ export const openServer = async ({ admin, store }: Options = {}) => {
     localStore: createMemoryStore({ nowUs: () => 1_700_000_000_000_000 }),
     observer: { answered: () => {}, uncountable: () => {} },
   })
-  const server = createRpcServer({ limiter, admin })
+  const server = createRpcServer({ limiter, admin, onBug })
   const bound = await server.listen('127.0.0.1:0')
   if (!bound.ok) throw bound.fault.error
   return { server, port: bound.port, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }

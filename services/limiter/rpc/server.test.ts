@@ -134,6 +134,24 @@ describe('ShouldAllow', () => {
 const mapEntry = (key: string) =>
   Buffer.concat([Buffer.from([0x12, key.length + 2, 0x0a, key.length]), Buffer.from(key)])
 
+describe('a bug', () => {
+  test('that one request meets fails that call and no other, and is told', async () => {
+    const bugs: unknown[] = []
+    const store: BucketStore = {
+      take: async ({ cost }) => {
+        if (cost === 7) throw new Error('on purpose')
+        return { kind: 'unavailable' }
+      },
+      reset: async () => ({ kind: 'reset' }),
+    }
+    await using opened = await openServer({ store, onBug: (error) => bugs.push(error) })
+    using client = openClient(`127.0.0.1:${opened.port}`)
+    expect(await client.shouldAllow(ask('a', 7))).toMatchObject({ ok: false, error: { code: status.INTERNAL } })
+    expect(await client.shouldAllow(ask('a'))).toMatchObject({ ok: true })
+    expect(bugs).toEqual([new Error('on purpose')])
+  })
+})
+
 describe('the server', () => {
   const healthProtocol = loadProtocol([protoPath], [])
   const Check = (healthProtocol['grpc.health.v1.Health'] as unknown as { Check: typeof rateLimitService.ShouldAllow })
@@ -247,6 +265,7 @@ describe('Peek and Reset', () => {
       result: 'unauthenticated',
       peer: expect.stringContaining('127.0.0.1'),
     })
+    expect(calls.at(-1)).toMatchObject({ result: 'done', asked: { domain: 'api', attributes: { client: 'a' } } })
     expect(JSON.stringify(calls)).not.toContain('open')
   })
 

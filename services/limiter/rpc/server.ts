@@ -3,6 +3,7 @@ import { HealthImplementation } from 'grpc-health-check'
 import { MAX_MESSAGE_BYTES } from '../../wire/protocol.ts'
 import type { Limiter } from '../core/limiter.ts'
 import { type AdminCallLog, adminCallsService, createAdmin } from './admin.ts'
+import type { OnBug } from './guarded.ts'
 import { createReflection } from './reflection.ts'
 import { createShouldAllow, shouldAllowService } from './should-allow.ts'
 import { removeStaleSocket, restrictSocket } from './unix-socket.ts'
@@ -22,6 +23,7 @@ export type Admin = { readonly readToken: () => Promise<string | undefined>; rea
 
 type Options = {
   readonly limiter: Limiter
+  readonly onBug: OnBug
   /** Absent: Peek and Reset are not served. */
   readonly admin: Admin | undefined
 }
@@ -37,7 +39,7 @@ export type RpcServer = AsyncDisposable & {
 }
 
 /** The gRPC server. Disposing of it drains: health says NOT_SERVING, clients are sent away, calls under way are answered. */
-export const createRpcServer = ({ limiter, admin }: Options): RpcServer => {
+export const createRpcServer = ({ limiter, admin, onBug }: Options): RpcServer => {
   // Its complaints reach the caller as values.
   setLogVerbosity(logVerbosity.NONE)
   const server = new Server({
@@ -48,8 +50,8 @@ export const createRpcServer = ({ limiter, admin }: Options): RpcServer => {
     'grpc.max_connection_age_ms': MAX_CONNECTION_AGE_MS,
     'grpc.max_connection_age_grace_ms': DRAIN_MS,
   })
-  server.addService(shouldAllowService, createShouldAllow(limiter))
-  if (admin !== undefined) server.addService(adminCallsService, createAdmin({ limiter, ...admin }))
+  server.addService(shouldAllowService, createShouldAllow(limiter, onBug))
+  if (admin !== undefined) server.addService(adminCallsService, createAdmin({ limiter, onBug, ...admin }))
 
   const served = COMPONENTS.filter((name) => admin !== undefined || name !== 'weir.v1.Admin')
   const health = new HealthImplementation(Object.fromEntries(served.map((name) => [name, 'SERVING'])))

@@ -4,6 +4,7 @@ import { decodeCheck } from '../../wire/check.ts'
 import { type RateLimitDefinition, rateLimitService } from '../../wire/protocol.ts'
 import type { Limiter } from '../core/limiter.ts'
 import { type Decoded, tolerant } from './decoded.ts'
+import { guarded, type OnBug } from './guarded.ts'
 import { type CallFault, statusOf } from './status.ts'
 
 /** Calls under way at once; a further one is refused at once instead of queueing without a bound. */
@@ -15,7 +16,7 @@ type Response = Parameters<Method['responseSerialize']>[0]
 
 export const shouldAllowService = { ShouldAllow: tolerant(rateLimitService.ShouldAllow) }
 
-export const createShouldAllow = (limiter: Limiter) => {
+export const createShouldAllow = (limiter: Limiter, onBug: OnBug) => {
   let callsUnderWay = 0
 
   const answer = async (request: Request): Promise<Response | CallFault> => {
@@ -29,7 +30,7 @@ export const createShouldAllow = (limiter: Limiter) => {
   const ShouldAllow: handleUnaryCall<Request, Response> = async (call, respond) => {
     if (callsUnderWay >= MAX_CALLS) return reply(respond, { kind: 'too_many_calls' })
     callsUnderWay += 1
-    const answered = await answer(call.request)
+    const answered = await guarded(() => answer(call.request), onBug)
     callsUnderWay -= 1
     if (!call.cancelled) reply(respond, answered)
   }

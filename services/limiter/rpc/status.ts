@@ -3,9 +3,11 @@ import type { CheckFault } from '../../contract/check.ts'
 
 type Refused = Pick<ServiceError, 'code' | 'details'>
 
+export const STORE_UNAVAILABLE = 'the store does not answer'
+
 export type CallFault =
   | CheckFault
-  | { readonly kind: 'store_unavailable' | 'not_a_message' | 'too_many_calls' | 'unauthenticated' }
+  | { readonly kind: 'store_unavailable' | 'not_a_message' | 'too_many_calls' | 'unauthenticated' | 'bug' }
 
 /** What a caller is told who gets no answer: the gRPC status, the field at fault, and the remedy. */
 export const statusOf = (fault: CallFault): Refused => {
@@ -25,7 +27,9 @@ export const statusOf = (fault: CallFault): Refused => {
       }
     case 'unauthenticated':
       return { code: status.UNAUTHENTICATED, details: 'send the admin token, as authorization: Bearer <token>' }
+    case 'bug':
+      return { code: status.INTERNAL, details: 'the limiter failed; its log says why' }
     case 'store_unavailable':
-      return { code: status.UNAVAILABLE, details: 'the store does not answer' }
+      return { code: status.UNAVAILABLE, details: STORE_UNAVAILABLE }
   }
 }
