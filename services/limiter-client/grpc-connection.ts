@@ -16,7 +16,6 @@ const channelOptions: ClientOptions = {
   // The defaults are 1 s and 2 min: a limiter that is back would long go unused.
   'grpc.initial_reconnect_backoff_ms': 50,
   'grpc.max_reconnect_backoff_ms': 1_000,
-  'grpc.dns_min_time_between_resolutions_ms': 1_000,
   'grpc.keepalive_time_ms': 10_000,
   'grpc.keepalive_timeout_ms': 2_000,
   'grpc.keepalive_permit_without_calls': 1,

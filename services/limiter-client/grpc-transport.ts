@@ -1,9 +1,12 @@
 import type { Check } from '../contract/check.ts'
 import { type MonotonicClock, systemMonotonicClock } from '../seams/clock.ts'
+import type { Names } from '../seams/names.ts'
 import { systemTimers, type Timers } from '../seams/timers.ts'
 import { encodeCheck } from '../wire/check.ts'
 import { MAX_MESSAGE_BYTES, rateLimitService } from '../wire/protocol.ts'
 import { type Connection, MAX_UNANSWERED, openConnection } from './grpc-connection.ts'
+import { systemNames } from './system-names.ts'
+import { followTargets } from './targets.ts'
 import type { Transport } from './transport.ts'
 
 /**
@@ -19,33 +22,51 @@ type Options = {
   readonly address: string
   readonly monotonicClock?: MonotonicClock
   readonly timers?: Timers
+  readonly names?: Names
 }
 
-/** Unary calls over one long-lived connection. */
+/** Unary calls over one long-lived connection to all limiters that the address stands for. */
 export const createGrpcTransport = (options: Options): Transport => {
-  const { address, monotonicClock = systemMonotonicClock, timers = systemTimers } = options
-  let connection = openConnection(address, monotonicClock)
+  const { address, monotonicClock = systemMonotonicClock, timers = systemTimers, names = systemNames } = options
+  /** Absent until a name has been looked up. */
+  let connection: Connection | undefined
+  let target = address
   /** Those that still have calls under way. */
   let retired: readonly Connection[] = []
   let patienceUs = PATIENCE_MIN_US
   let closed = false
 
-  const isSilent = () => connection.silentUs() >= patienceUs
+  const isSilent = (one: Connection) => one.silentUs() >= patienceUs
 
-  const replace = () => {
-    patienceUs = connection.heard() ? PATIENCE_MIN_US : Math.min(patienceUs * 2, PATIENCE_MAX_US)
-    connection.retire()
-    retired = [...retired.filter((one) => one.unanswered() > 0), connection]
-    connection = openConnection(address, monotonicClock)
+  const open = () => {
+    if (connection !== undefined) {
+      connection.retire()
+      retired = [...retired.filter((one) => one.unanswered() > 0), connection]
+    }
+    connection = openConnection(target, monotonicClock)
   }
 
-  const replaceIfStuck = () => {
-    if (connection.unanswered() >= MAX_UNANSWERED) return replace()
-    if (!isSilent()) return
-    const suspect: Connection = connection
+  const targets = followTargets({
+    address,
+    names,
+    timers,
+    onTarget: (next) => {
+      target = next
+      open()
+    },
+  })
+
+  const replace = (stuck: Connection) => {
+    patienceUs = stuck.heard() ? PATIENCE_MIN_US : Math.min(patienceUs * 2, PATIENCE_MAX_US)
+    open()
+  }
+
+  const replaceIfStuck = (suspect: Connection) => {
+    if (suspect.unanswered() >= MAX_UNANSWERED) return replace(suspect)
+    if (!isSilent(suspect)) return
     // If it was this process that stood still, the answers are here after a poll.
     timers.afterPoll(() => {
-      if (!closed && connection === suspect && isSilent()) replace()
+      if (!closed && connection === suspect && isSilent(suspect)) replace(suspect)
     })
   }
 
@@ -53,13 +74,16 @@ export const createGrpcTransport = (options: Options): Transport => {
     ask: async (check, deadlineMs) => {
       const encoded = encode(check)
       if (!encoded.ok) return { ok: false, failure: 'rejected', detail: encoded.problem }
+      if (connection === undefined) await targets.ready
       if (closed) return { ok: false, failure: 'unavailable', detail: 'the client is closed' }
-      replaceIfStuck()
+      if (connection === undefined) return { ok: false, failure: 'unavailable', detail: `${address} stands for nobody` }
+      replaceIfStuck(connection)
       return connection.call(encoded.message, deadlineMs)
     },
     [Symbol.asyncDispose]: async () => {
       closed = true
-      for (const one of [...retired, connection]) one[Symbol.dispose]()
+      targets[Symbol.dispose]()
+      for (const one of [...retired, ...(connection === undefined ? [] : [connection])]) one[Symbol.dispose]()
     },
   }
 }
