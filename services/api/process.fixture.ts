@@ -21,14 +21,15 @@ export type Program = AsyncDisposable & {
 export const startProgram = (program: string, environment: Readonly<Record<string, string>>): Program => {
   const child = spawn(process.execPath, [program], {
     env: { PATH: process.env['PATH'] ?? '', ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    // The channel ends the service with whoever started it.
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   let stdout = ''
   let stderr = ''
-  child.stdout.setEncoding('utf8').on('data', (text) => {
+  child.stdout?.setEncoding('utf8').on('data', (text) => {
     stdout += text
   })
-  child.stderr.setEncoding('utf8').on('data', (text) => {
+  child.stderr?.setEncoding('utf8').on('data', (text) => {
     stderr += text
   })
   const exited = once(child, 'close').then(() => child.exitCode)

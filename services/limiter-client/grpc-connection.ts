@@ -11,6 +11,7 @@ import type { Asked, AskFailure } from './transport.ts'
  */
 const ABANDONED_MS = 30_000
 export const MAX_UNANSWERED = 900
+const LATE_US = 1_000_000
 
 const channelOptions: ClientOptions = {
   // The defaults are 1 s and 2 min: a limiter that is back would long go unused.
@@ -97,7 +98,8 @@ export const openConnection = (address: string, monotonicClock: MonotonicClock):
     heard: () => heard,
     retire: () => {
       const nowUs = monotonicClock.monotonicUs()
-      for (const [call, endUs] of calls) if (endUs <= nowUs) call.cancel()
+      // Whose asker has surely given up: one may still wait while this loop is late.
+      for (const [call, endUs] of calls) if (endUs + LATE_US <= nowUs) call.cancel()
       retired = true
       closeIfDone()
     },

@@ -93,5 +93,12 @@ const seconds = (milliseconds: number) => integer(milliseconds / 1000)
 /** A whole number that a header can hold, rounded up. */
 const integer = (value: number) => Math.min(Math.max(0, Math.ceil(value)), MAX_INTEGER)
 
+/** Longer than any policy's name is. */
+const MAX_NAME_LENGTH = 64
+
 /** A String of a structured field. What it cannot hold, which no policy's name has, becomes a question mark. */
-const structuredString = (text: string) => `"${text.replace(/[^ -~]/g, '?').replace(/["\\]/g, '\\$&')}"`
+const structuredString = (text: string) =>
+  `"${text
+    .slice(0, MAX_NAME_LENGTH)
+    .replace(/[^ -~]/g, '?')
+    .replace(/["\\]/g, '\\$&')}"`

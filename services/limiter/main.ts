@@ -5,6 +5,7 @@ import { openAdminServer } from '../platform/admin-server.ts'
 import { createLog, type Log } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
 import { runService, type Started } from '../platform/process.ts'
+import { sampled } from '../platform/sampled.ts'
 import { systemMonotonicClock } from '../seams/clock.ts'
 import { adminRoutes } from './admin-routes.ts'
 import { createLimiter } from './core/limiter.ts'
@@ -96,7 +97,13 @@ const openAdmin = async (tokenFile: string | undefined, log: Log): Promise<OpenA
       ok: false,
       faults: [`LIMITER_ADMIN_TOKEN_FILE: ${tokenFile} cannot be read or is empty: put the token in it`],
     }
-  return { ok: true, value: { readToken, log: (call) => log.info(call, 'admin call') } }
+  // Anybody can call without a token; one line a second says so.
+  const logRefused = sampled(1_000, (call: object, unsaid) =>
+    log.warn({ ...call, unsaid }, 'admin call without the token'),
+  )
+  const logCall: Admin['log'] = (call) =>
+    call.result === 'unauthenticated' ? logRefused(call) : log.info(call, 'admin call')
+  return { ok: true, value: { readToken, log: logCall } }
 }
 
 await runService({ name: 'limiter', start })

@@ -29,6 +29,11 @@ test('settings that are right are read, with defaults for the absent and the emp
   })
 })
 
+test('a password in a URL is not told', () => {
+  const read = readSettings({ MODE: 'redis://ada:pa55/w@rd@host:6379', FILE: '/x' }, table)
+  expect(read).toMatchObject({ ok: false, faults: [expect.stringContaining('redis://ada:[redacted]@host')] })
+})
+
 test('every fault is told at once, each with its name, its value and what would be right', () => {
   const read = readSettings({ MODE: 'lokal', DEADLINE_MS: '0', LISTEN: '127.0.0.1', TLS: 'cert.pem' }, table)
   expect(read).toEqual({

@@ -35,10 +35,13 @@ export const readSettings = <Table extends Readonly<Record<string, Reader<unknow
     }
     const parsed = reader.read(text)
     if (parsed.ok) settings[name] = parsed.value
-    else faults.push(`${name} is ${JSON.stringify(text)}: it must be ${parsed.expected}`)
+    else faults.push(`${name} is ${JSON.stringify(withoutPassword(text))}: it must be ${parsed.expected}`)
   }
   return faults.length === 0 ? { ok: true, settings: settings as Settings<Table> } : { ok: false, faults }
 }
+
+/** A password in a URL is the likeliest of mistakes, and must not end in a log. */
+const withoutPassword = (text: string) => text.replace(/(\/\/[^/@\s:]*):\S*@/g, '$1:[redacted]@')
 
 const expectation = (reader: Reader<unknown>) => {
   const parsed = reader.read('')

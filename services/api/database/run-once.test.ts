@@ -88,6 +88,14 @@ describeDatabases((database, kind) => {
       ]).toContainEqual(outcome)
   })
 
+  test('whoever comes when the work is done is told its result, however many come at once', async () => {
+    const attempt = attemptOf()
+    const work = counted()
+    await runOnce(database(), attempt, work)
+    const outcomes = await Promise.all(Array.from({ length: 30 }, () => runOnce(database(), attempt, work)))
+    expect(outcomes).toEqual(Array(30).fill({ ok: true, result: { time: 1 } }))
+  })
+
   // PGlite has one connection: a second request waits for the first and never meets it.
   if (kind === 'PostgreSQL')
     test('a key whose work still runs is in use, until the work ends', async () => {

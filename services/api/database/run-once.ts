@@ -24,6 +24,20 @@ export const runOnce = <Result>(
   work: (queries: Queries) => Promise<Result>,
 ): Promise<Once<Result>> =>
   database.transaction(async (queries): Promise<Once<Result>> => {
+    const recall = async (): Promise<Once<Result> | undefined> => {
+      const [record] = await queries.query<{ fingerprint: string; response: string }>(
+        `select fingerprint, response from idempotency_records
+         where client = $1 and key = $2 and created_at > now() - interval '24 hours'`,
+        [client, key],
+      )
+      if (record === undefined) return undefined
+      return record.fingerprint === fingerprint
+        ? { ok: true, result: JSON.parse(record.response) as Result }
+        : { ok: false, reason: 'reused' }
+    }
+    // Without the lock, so that those who come when it is done do not stand in each other's way.
+    const told = await recall()
+    if (told !== undefined) return told
     // The length keeps one client's keys apart from another's.
     const name = `${client.length}:${client}:${key}`
     const [lock] = await queries.query<{ held: boolean }>(
@@ -31,15 +45,9 @@ export const runOnce = <Result>(
       [name],
     )
     if (!lock?.held) return { ok: false, reason: 'in_use' }
-    const [record] = await queries.query<{ fingerprint: string; response: string }>(
-      `select fingerprint, response from idempotency_records
-       where client = $1 and key = $2 and created_at > now() - interval '24 hours'`,
-      [client, key],
-    )
-    if (record !== undefined)
-      return record.fingerprint === fingerprint
-        ? { ok: true, result: JSON.parse(record.response) as Result }
-        : { ok: false, reason: 'reused' }
+    // It may have been done between the two.
+    const justDone = await recall()
+    if (justDone !== undefined) return justDone
     await forgetSome(queries)
     const result = await work(queries)
     await queries.query(

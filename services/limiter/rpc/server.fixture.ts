@@ -84,6 +84,31 @@ export const openClient = (target: string) => {
     reset: (request: Parameters<typeof adminService.Reset.requestSerialize>[0], token?: string) =>
       call(adminService.Reset, request, token),
     call,
+    /** The first message of a stream, which is cancelled then. */
+    watch: <Request, Response>(
+      method: {
+        path: string
+        requestSerialize: (request: Request) => Buffer
+        responseDeserialize: (bytes: Buffer) => Response
+      },
+      request: Request,
+    ) =>
+      new Promise<Response>((resolve, reject) => {
+        const { path, requestSerialize, responseDeserialize } = method
+        const stream = client.makeServerStreamRequest(
+          path,
+          requestSerialize,
+          responseDeserialize,
+          request,
+          new Metadata(),
+        )
+        stream.once('data', (first: Response) => {
+          stream.on('error', () => {})
+          stream.cancel()
+          resolve(first)
+        })
+        stream.once('error', reject)
+      }),
     [Symbol.dispose]: () => client.close(),
   }
 }

@@ -6,6 +6,8 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { status } from '@grpc/grpc-js'
 import fc from 'fast-check'
 import { protoPath } from 'grpc-health-check'
@@ -167,6 +169,26 @@ describe('the server', () => {
     expect(await health(client, '')).toBe('SERVING')
     expect(await health(client, 'weir.v1.RateLimit')).toBe('SERVING')
     expect(await health(client, 'weir.v1.Admin')).toBe(status.NOT_FOUND)
+  })
+
+  test('keeps nothing of the names that somebody watches', async () => {
+    await using opened = await openServer()
+    using client = openClient(`127.0.0.1:${opened.port}`)
+    const Watch = (healthProtocol['grpc.health.v1.Health'] as unknown as { Watch: typeof rateLimitService.ShouldAllow })
+      .Watch
+    const watch = (service: string) => client.watch(Watch as never, { service } as never)
+    expect(await watch('weir.v1.RateLimit')).toEqual({ status: 'SERVING' })
+    setFlagsFromString('--expose-gc')
+    const collect: () => void = runInNewContext('gc')
+    const heapBytes = () => {
+      collect()
+      return process.memoryUsage().heapUsed
+    }
+    const before = heapBytes()
+    for (let index = 0; index < 500; index += 1)
+      expect(await watch(`${'x'.repeat(60_000)}${index}`)).toEqual({ status: 'SERVICE_UNKNOWN' })
+    // What was asked is 30 MB.
+    expect(heapBytes() - before).toBeLessThan(10_000_000)
   })
 
   test('draining answers the calls under way, and takes no new ones', async () => {

@@ -1,9 +1,9 @@
 import { logVerbosity, Server, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js'
-import { HealthImplementation } from 'grpc-health-check'
 import { MAX_MESSAGE_BYTES } from '../../wire/protocol.ts'
 import type { Limiter } from '../core/limiter.ts'
 import { type AdminCallLog, adminCallsService, createAdmin } from './admin.ts'
 import type { OnBug } from './guarded.ts'
+import { createHealth } from './health.ts'
 import { createReflection } from './reflection.ts'
 import { createShouldAllow, shouldAllowService } from './should-allow.ts'
 import { removeStaleSocket, restrictSocket } from './unix-socket.ts'
@@ -54,7 +54,7 @@ export const createRpcServer = ({ limiter, admin, onBug }: Options): RpcServer =
   if (admin !== undefined) server.addService(adminCallsService, createAdmin({ limiter, onBug, ...admin }))
 
   const served = COMPONENTS.filter((name) => admin !== undefined || name !== 'weir.v1.Admin')
-  const health = new HealthImplementation(Object.fromEntries(served.map((name) => [name, 'SERVING'])))
+  const health = createHealth(served)
   health.addToServer(server)
   createReflection().addToServer(server)
 

@@ -27,6 +27,8 @@ export const createConnections = (dispatch: RequestListener): Connections => {
   const note = (request: IncomingMessage, response: ServerResponse) => {
     const count = (latest.get(request.socket)?.count ?? 0) + 1
     if (count >= httpLimits.requestsPerConnection) response.shouldKeepAlive = false
+    // Node drops what follows such a request in the same packet: the client would take later answers for earlier ones.
+    if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
     latest.set(request.socket, { response, count })
   }
 
