@@ -194,7 +194,8 @@ test('what the limiter reported of a client holds when it is gone', async () => 
   for (let call = 0; call < 700; call += 1) ask()
   await time.pass(0)
   const allowed = decisions.filter(({ source, decision }) => source === 'fallback' && decision.verdict === 'allow')
-  expect(allowed).toHaveLength(600)
+  // One of the 600 was charged by the limiter.
+  expect(allowed).toHaveLength(599)
 })
 
 test.each(['allow', 'deny'] as const)('the fallback %s says that nobody counted', async (kind) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Bucket, charge, holds, refill } from '../bucket/bucket.ts'
+import { type Bucket, charge, holds, refill, tokensLeft, untilFullUs } from '../bucket/bucket.ts'
 import { anyRule } from '../bucket/rule.arbitrary.ts'
 import type { Rule } from '../bucket/rule.ts'
 import { type Check, domainName } from '../contract/check.ts'
@@ -100,7 +100,23 @@ test('whoever keeps to the numbers that the limiter reported is never refused, w
         const before = refill(bucket, rule, nowUs)
         if (!holds(before, rule, cost)) continue
         bucket = charge(before, cost)
-        if (!here) continue
+        if (!here) {
+          const after = charge(before, cost)
+          const resetAfterMs = Math.ceil(untilFullUs(after, rule) / 1000)
+          learn(ada, {
+            verdict: 'allow',
+            basis: 'bucket',
+            policy: policyName('per-client'),
+            quota: {
+              limit: rule.capacityTokens,
+              remaining: tokensLeft(after, rule),
+              resetAfterMs,
+              refillTokens: rule.refillTokens,
+              refillPeriodMs: rule.periodS * 1_000,
+            },
+          })
+          continue
+        }
         decided += 1
         expect(decide({ ...ada, cost }).verdict).toBe('allow')
       }
@@ -140,10 +156,37 @@ test('a client that waits for as long as it is told is admitted', () => {
   )
 })
 
-test('the configured numbers hold for a client whose reported ones are smaller', () => {
+test('the reported numbers hold also where they are smaller than the configured ones', () => {
   const { learn, allowed } = openBuckets()
   learn(ada, reported({ capacityTokens: 3, refillTokens: 1, periodS: 60 }))
-  expect(allowed(ada, 100)).toBe(50)
+  expect(allowed(ada, 100)).toBe(3)
+})
+
+/** 20 tokens, 2 a second, so many of them left. */
+const with20 = (remaining: number, policy = 'per-client'): Decision => ({
+  verdict: 'allow',
+  basis: 'bucket',
+  policy: policyName(policy),
+  quota: { limit: 20, remaining, resetAfterMs: (20 - remaining) * 500, refillTokens: 2, refillPeriodMs: 1_000 },
+})
+
+test('a client has here what the limiter said that it has, and no more: an outage is nothing to provoke', () => {
+  const { learn, allowed, pass } = openBuckets()
+  learn(ada, with20(5))
+  expect(allowed(ada, 100)).toBe(5)
+  pass(3_000_000)
+  expect(allowed(ada, 100)).toBe(6)
+  for (let round = 0; round < 10; round += 1) {
+    learn(ada, with20(0))
+    expect(allowed(ada, 100)).toBe(0)
+  }
+})
+
+test('of several policies the fullest says what is missing: the others may not match the request', () => {
+  const { learn, allowed } = openBuckets()
+  learn(ada, with20(0, 'writes'))
+  learn(ada, with20(12, 'reads'))
+  expect(allowed(ada, 100)).toBe(12)
 })
 
 test('a reported refill that is faster than the configured one holds', () => {

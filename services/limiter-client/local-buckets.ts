@@ -10,8 +10,8 @@ const LOCAL_POLICY = policyName('local-fallback')
 /** The policies of one client that are remembered; beyond it, the one that was reported longest ago goes. */
 const MAX_POLICIES = 8
 
-/** What the limiter reported of a policy for one client. */
-type Report = { readonly policy: PolicyName; readonly quota: Quota; readonly rule: Rule }
+/** What the limiter last reported of a policy for one client, and the bucket as it stood then, at least as full as it was. */
+type Report = { readonly policy: PolicyName; readonly quota: Quota; readonly rule: Rule; readonly bucket: Bucket }
 
 /** What is known of a client: its numbers, from the reports, and its bucket here, absent while it is full. */
 type Client = { readonly reports: readonly Report[]; readonly rule: Rule; readonly bucket: Bucket | undefined }
@@ -28,10 +28,11 @@ export type LocalBuckets = {
 type Options = { readonly rule: Rule; readonly maxClients: number; readonly monotonicClock: MonotonicClock }
 
 /**
- * A bucket for each client in this process, for as long as no limiter answers. Its numbers are the configured ones, but
- * never smaller than any that the limiter last reported for a policy of that client; and a question that the limiter does
- * not limit is not limited here. So whoever keeps to the limiter's numbers is never refused here, whatever part of the
- * requests is decided here: a part of a flow that fits a bucket fits it too.
+ * A bucket for each client in this process, for as long as no limiter answers. Its numbers are the largest that the limiter
+ * last reported for a policy of that client, and the configured ones for a client that it has reported nothing of. It misses
+ * at least what the fullest of the reported buckets misses, so that an outage is nothing to provoke. A question that the
+ * limiter does not limit is not limited here. So whoever keeps to the limiter's numbers is never refused here, whatever
+ * part of the requests is decided here: a part of a flow that fits a bucket fits it too.
  */
 export const createLocalBuckets = ({ rule, maxClients, monotonicClock }: Options): LocalBuckets => {
   const clients = new LRUCache<string, Client>({ max: maxClients })
@@ -43,7 +44,9 @@ export const createLocalBuckets = ({ rule, maxClients, monotonicClock }: Options
     const client = clients.get(key) ?? stranger
     // What the policy allows is not known here: a full bucket serves any cost, so nobody is refused for good.
     const cost = Math.min(check.cost, client.rule.capacityTokens)
-    const before = refill(client.bucket, client.rule, monotonicClock.monotonicUs())
+    const nowUs = monotonicClock.monotonicUs()
+    const here = refill(client.bucket, client.rule, nowUs)
+    const before = { ...here, deficitNano: Math.max(here.deficitNano, reportedDeficitNano(client, nowUs)) }
     const held = holds(before, client.rule, cost)
     const bucket = held ? charge(before, cost) : before
     clients.set(key, { ...client, bucket })
@@ -58,11 +61,12 @@ export const createLocalBuckets = ({ rule, maxClients, monotonicClock }: Options
     const client = clients.get(key) ?? stranger
     const known = client.reports.find((report) => report.policy === policy)
     // A limiter's share of a bucket says less than the bucket did.
-    if (known !== undefined && (basis === 'share' || isSame(known.quota, quota))) return
-    const report = reportOf(policy, quota)
-    if (report === undefined) return
+    if (known !== undefined && basis === 'share') return
+    const rule = known !== undefined && isSame(known.quota, quota) ? known.rule : ruleOf(quota)
+    if (rule === undefined) return
+    const report = { policy, quota, rule, bucket: bucketOf(quota, monotonicClock.monotonicUs()) }
     const reports = [...client.reports.filter((other) => other !== known), report].slice(-MAX_POLICIES)
-    clients.set(key, { reports, rule: largest(rule, reports), bucket: client.bucket })
+    clients.set(key, { reports, rule: largest(reports) ?? rule, bucket: client.bucket })
   }
 
   return {
@@ -89,18 +93,29 @@ const isSame = (a: Quota, b: Quota) =>
   a.limit === b.limit && a.refillTokens === b.refillTokens && a.refillPeriodMs === b.refillPeriodMs
 
 /** Nothing when the numbers are none that a bucket can have. */
-const reportOf = (policy: PolicyName, quota: Quota): Report | undefined => {
+const ruleOf = (quota: Quota): Rule | undefined => {
   const made = makeRule(quota.limit, quota.refillTokens * 1000, quota.refillPeriodMs)
-  return made.ok ? { policy, quota, rule: made.rule } : undefined
+  return made.ok ? made.rule : undefined
 }
 
+/** The time until it is full was rounded up to a millisecond; what flows in during that one is not counted as missing. */
+const bucketOf = ({ resetAfterMs, refillTokens, refillPeriodMs }: Quota, nowUs: number): Bucket => ({
+  deficitNano: Math.floor((Math.max(0, resetAfterMs - 1) * refillTokens * 1e9) / refillPeriodMs),
+  atUs: nowUs,
+})
+
+/** Of the fullest: the others may be of policies that do not match this request. */
+const reportedDeficitNano = ({ reports }: Client, nowUs: number) =>
+  reports.length === 0 ? 0 : Math.min(...reports.map(({ bucket, rule }) => refill(bucket, rule, nowUs).deficitNano))
+
 /** The largest capacity and the largest rate: each pair of these is a rule within the limits if its sources are. */
-const largest = (configured: Rule, reports: readonly Report[]): Rule =>
-  reports.reduce<Rule>((most, { rule }) => {
+const largest = (reports: readonly Report[]): Rule | undefined =>
+  reports.reduce<Rule | undefined>((most, { rule }) => {
+    if (most === undefined) return rule
     const faster = rule.refillTokens / rule.periodS > most.refillTokens / most.periodS ? rule : most
     const capacityTokens = Math.max(most.capacityTokens, rule.capacityTokens)
     return { capacityTokens, refillTokens: faster.refillTokens, periodS: faster.periodS }
-  }, configured)
+  }, undefined)
 
 const quotaOf = (bucket: Bucket, rule: Rule): Quota => ({
   limit: rule.capacityTokens,

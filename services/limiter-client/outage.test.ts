@@ -186,27 +186,25 @@ describe('every client within its allowance is served, without a hang', () => {
   })
 })
 
-test('an abuser is refused by the limiter and by the fallback alike', async () => {
+test('an abuser whom the limiter has emptied gains nothing when it goes away', async () => {
   const port = await freePort()
   await using limiter = await startLimiterProcess(port)
   // On a busy machine 50 ms are not always enough for 400 at once.
   await using api = await openApi(`127.0.0.1:${port}`, 2_000)
   await untilLimiterDecides(api, 2_000)
   const flood = async () => {
-    const startMs = performance.now()
     const replies = await Promise.all(Array.from({ length: 400 }, () => api.get('user:abuser')))
-    const elapsedS = (performance.now() - startMs) / 1_000
     const served = replies.filter(({ status }) => status === 200).length
     expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200, 429]))
-    return { served, atMost: rule.capacityTokens + rule.refillTokens * elapsedS + 1 }
+    return served
   }
+  const startMs = performance.now()
   const withLimiter = await flood()
+  expect(withLimiter).toBeGreaterThanOrEqual(rule.capacityTokens)
   await limiter.kill()
   const without = await flood()
-  for (const { served, atMost } of [withLimiter, without]) {
-    expect(served).toBeGreaterThanOrEqual(rule.capacityTokens)
-    expect(served).toBeLessThanOrEqual(atMost)
-  }
+  const elapsedS = (performance.now() - startMs) / 1_000
+  expect(withLimiter + without).toBeLessThanOrEqual(rule.capacityTokens + rule.refillTokens * elapsedS + 1)
 })
 
 test('answers that arrived while this process stood still are used: none is taken for a timeout', async () => {
