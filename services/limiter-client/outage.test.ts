@@ -195,7 +195,7 @@ test('an abuser whom the limiter has emptied gains nothing when it goes away', a
   const flood = async () => {
     const replies = await Promise.all(Array.from({ length: 400 }, () => api.get('user:abuser')))
     const served = replies.filter(({ status }) => status === 200).length
-    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200, 429]))
+    expect(replies.filter(({ status }) => status !== 200 && status !== 429)).toEqual([])
     return served
   }
   const startMs = performance.now()

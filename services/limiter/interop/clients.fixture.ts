@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
-import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { buildPythonEnvironment } from '../../platform/python-environment.fixture.ts'
 
 const here = import.meta.dirname
 const repository = fileURLToPath(new URL('../../..', import.meta.url))
@@ -10,8 +10,6 @@ const protoFolder = join(repository, 'proto')
 /** Kept from run to run. */
 const buildFolder = join(repository, '.cache', 'interop')
 
-const PYTHON_REMEDY = 'This test needs Python 3.10 or newer; on Debian: apt-get install python3 python3-venv'
-const PIP_REMEDY = 'pip could not install the packages of requirements.txt: it says why below.'
 const GO_REMEDY = 'This test needs Go 1.24 or newer; on Debian 13 or newer: apt-get install golang-go'
 
 /** Whatever JSON a client printed, as the test expects it; the test's assertions are what checks it. */
@@ -34,21 +32,10 @@ export type ShouldAllow = (address: string, requests: readonly object[]) => Answ
 
 /** Builds what is missing or has changed. */
 export const buildPythonClient = async (): Promise<ShouldAllow> => {
-  const folder = join(buildFolder, 'python')
-  const python = join(folder, 'bin', 'python')
-  const requirements = join(here, 'requirements.txt')
-  const stamp = join(folder, '.installed')
-  const version = await run({ program: 'python3', options: ['--version'], remedy: PYTHON_REMEDY })
-  const wanted = `${version}${await readFile(requirements, 'utf8')}`
-  if ((await readFile(stamp, 'utf8').catch(() => '')) !== wanted) {
-    await run({ program: 'python3', options: ['-m', 'venv', '--clear', folder], remedy: PYTHON_REMEDY })
-    const install = ['-m', 'pip', 'install', '--quiet', '--requirement', requirements]
-    await run({ program: python, options: install, remedy: PIP_REMEDY })
-    await writeFile(stamp, wanted)
-  }
+  const programs = await buildPythonEnvironment(join('interop', 'python'), join(here, 'requirements.txt'))
   return (address, requests) =>
     converse({
-      program: python,
+      program: join(programs, 'python'),
       options: [join(here, 'client.py'), address],
       environment: { PYTHONPATH: protoFolder },
       lines: requests.map((request) => JSON.stringify(request)),
