@@ -204,11 +204,11 @@ describe('what the parser refuses has the shape of every error and is charged', 
     expect(isClosed).toBe(true)
   })
 
-  test('an upgrade is not made, and the request answered as it is', async () => {
+  test('an upgrade is not made, and the request answered as it is, as the last of its connection', async () => {
     await using api = await openApp()
     const upgrade = get('/v1/notes', 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABk')
     const { responses } = await exchange(api.url, [upgrade], { answers: 1 })
-    expect([responses[0]?.status, responses[0]?.headers.get('connection')]).toEqual([200, 'keep-alive'])
+    expect([responses[0]?.status, responses[0]?.headers.get('connection')]).toEqual([200, 'close'])
     expect(api.checks).toHaveLength(1)
   })
 
