@@ -5,9 +5,12 @@ import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { openClient } from './limiter/rpc/server.fixture.ts'
 import { freePort, until } from './platform/service.fixture.ts'
+
+// Each test starts both services, an embedded database among them, while other tests keep the machine busy.
+vi.setConfig({ testTimeout: 60_000 })
 
 const program = fileURLToPath(new URL('start.ts', import.meta.url))
 

@@ -73,7 +73,7 @@ test(
     // What it asked was counted by the limiter, and all of it was answered by the routes.
     const metrics = await (await fetch(`${api.adminUrl}/metrics`)).text()
     expect(metrics).toMatch(/source="limiter",verdict="allow",basis="bucket"} [1-9]\d{3}/)
-    expect(metrics).not.toMatch(/source="local"|verdict="deny"|status="(429|5\d\d)"/)
+    expect(metrics).not.toMatch(/source="fallback"|verdict="deny"|status="(429|5\d\d)"/)
   },
   RUN_MS,
 )

@@ -305,6 +305,8 @@ describe('schemas', () => {
   test.each<[string, Json, Json, 'input' | 'output', readonly string[]]>([
     ['an open body that is closed', {}, { additionalProperties: false }, 'input', [' takes no other fields now']],
     ['a closed answer that is opened', { additionalProperties: false }, {}, 'output', []],
+    ['an open answer that is closed', {}, { additionalProperties: false }, 'output', []],
+    ['another default of an answer', { default: 1 }, { default: 2 }, 'output', []],
     [
       'other fields of another type',
       { additionalProperties: { type: 'string' } },
