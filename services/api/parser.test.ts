@@ -246,6 +246,81 @@ describe('what the parser refuses has the shape of every error and is charged', 
   })
 })
 
+describe('a body', () => {
+  const inPieces = (count: number) => {
+    const text = `"${'a'.repeat(count - 2)}"`
+    return [...text].map((byte) => `1\r\n${byte}\r\n`).join('')
+  }
+  const head = post('Content-Type: application/json', 'Transfer-Encoding: chunked')
+
+  test('may come in many pieces, and not in any number', async () => {
+    await using api = await openApp()
+    const most = httpLimits.bodyPieces
+    const { responses } = await exchange(
+      api.url,
+      [`${head}\r\n\r\n${inPieces(most)}0\r\n\r\n`, `${head}\r\n\r\n${inPieces(most + 1)}0\r\n\r\n`, get('/v1/notes')],
+      { answers: 3 },
+    )
+    expect(responses.map(({ status }) => status)).toEqual([200, 413, 200])
+    expect(JSON.parse(responses[1]?.body ?? '').error.code).toBe('body_too_large')
+  })
+
+  test('that nobody reads is read to its end if that is near, and the connection stays', async () => {
+    await using api = await openApp()
+    const bytes = 'a'.repeat(httpLimits.bodyBytes)
+    const { responses } = await exchange(
+      api.url,
+      [
+        `POST /v1/notes HTTP/1.1\r\nHost: test\r\nContent-Length: ${bytes.length}\r\n\r\n`,
+        vi.waitFor(() => expect(api.checks).toHaveLength(1)),
+        new Promise((resolve) => setTimeout(resolve, 3 * httpLimits.unreadCheckMs)),
+        bytes,
+        get('/v1/notes'),
+      ],
+      { answers: 2 },
+    )
+    expect(responses.map(({ status }) => status)).toEqual([401, 200])
+  })
+
+  test.each([
+    ['refused', 'POST /v1/notes HTTP/1.1\r\nHost: test'],
+    ['not wanted', 'GET /v1/notes HTTP/1.1\r\nHost: test'],
+    ['too large', head.replace('\r\nTransfer-Encoding: chunked', '')],
+  ])('without an end that is %s is not read for ever', async (_claim, start) => {
+    await using api = await openApp()
+    const connected = new Promise<Socket>((resolve) => api.app.server.once('connection', resolve))
+    const client = connect(Number(new URL(api.url).port), '127.0.0.1')
+    client.on('error', () => {})
+    let received = ''
+    client.setEncoding('latin1').on('data', (text) => (received += text))
+    client.write(`${start}\r\nTransfer-Encoding: chunked\r\n\r\n`)
+    const chunk = `10000\r\n${'a'.repeat(65_536)}\r\n`
+    const pump = () => {
+      while (!client.destroyed && client.write(chunk));
+    }
+    client.on('drain', pump)
+    pump()
+    const socket = await connected
+    await vi.waitFor(() => expect(client.destroyed).toBe(true), { timeout: 5_000 })
+    expect(received).toMatch(/^HTTP\/1\.1 (401|200|413) /)
+    // What comes within a look and the next is not bounded; for as long as the request may take it would be gigabytes.
+    expect(socket.bytesRead).toBeLessThan(200_000_000)
+  })
+})
+
+test('a client that sends on and on has time to read its answer', async () => {
+  await using api = await openApp()
+  const client = connect(Number(new URL(api.url).port), '127.0.0.1')
+  client.on('error', () => {})
+  client.write(`POST /v1/notes HTTP/1.1\r\nHost: test\r\nContent-Length: 50000000\r\n\r\n${'a'.repeat(50_000_000)}`)
+  await vi.waitFor(() => expect(api.checks).toHaveLength(1))
+  await new Promise((resolve) => setTimeout(resolve, httpLimits.lingerMs / 2))
+  let received = ''
+  client.setEncoding('latin1').on('data', (text) => (received += text))
+  await vi.waitFor(() => expect(client.destroyed).toBe(true), { timeout: 5_000 })
+  expect(received).toMatch(/^HTTP\/1\.1 401 /)
+})
+
 describe('requests that do not wait for the answer to the one before', () => {
   const gateThatOpens = () => {
     const { promise, resolve } = Promise.withResolvers<void>()

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type ApiError, apiError, withHeaders } from '../api-error.ts'
+import { boundPieces, boundUnreadBody } from './bound-body.ts'
 import { dispatchRefused, unreadRequest } from './detached-exchange.ts'
 import { inTurn } from './in-turn.ts'
 import { httpLimits } from './limits.ts'
@@ -13,8 +14,11 @@ export type Connections = {
   /** A server whose requests all go to `dispatch`, also those that Node's would answer by itself or not at all. */
   readonly createServer: () => Server
   readonly onClientError: (error: ConnectionError, socket: Socket) => void
-  /** Asks a client that waits for `100 Continue` for its body. One that was not asked has its connection closed by Node. */
-  readonly askForBody: (request: IncomingMessage, response: ServerResponse) => void
+  /**
+   * Before a body is read: asks a client that waits for `100 Continue` for it. One that was not asked has its connection
+   * closed by Node.
+   */
+  readonly admitBody: (request: IncomingMessage, response: ServerResponse) => void
 }
 
 /** Every request of every connection, also a malformed one, goes to `dispatch` and is answered by it. */
@@ -34,6 +38,7 @@ export const createConnections = (dispatch: RequestListener): Connections => {
 
   const receive = (request: IncomingMessage, response: ServerResponse) => {
     note(request, response)
+    boundUnreadBody(request, response)
     work(request, response)
   }
 
@@ -90,7 +95,8 @@ export const createConnections = (dispatch: RequestListener): Connections => {
       return server
     },
     onClientError,
-    askForBody: (request, response) => {
+    admitBody: (request, response) => {
+      boundPieces(request)
       const isTooLong = Number(request.headers['content-length']) > httpLimits.bodyBytes
       if (awaitingContinue.has(request) && !isTooLong) response.writeContinue()
     },
