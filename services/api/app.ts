@@ -47,7 +47,7 @@ export const buildApp = (ports: Ports): FastifyInstance => {
   app.removeAllContentTypeParsers()
   admit(app, ports)
   app.addHook('preParsing', (request, reply, _payload, done) => {
-    connections.admitBody(request.raw, reply.raw)
+    connections.askForBody(request.raw, reply.raw)
     done()
   })
   app.addHook('onSend', (_request, reply, _payload, done) => {

@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type ApiError, apiError, withHeaders } from '../api-error.ts'
-import { boundPieces, boundUnreadBody } from './bound-body.ts'
 import { dispatchRefused, unreadRequest } from './detached-exchange.ts'
 import { inTurn } from './in-turn.ts'
 import { httpLimits } from './limits.ts'
@@ -14,11 +13,8 @@ export type Connections = {
   /** A server whose requests all go to `dispatch`, also those that Node's would answer by itself or not at all. */
   readonly createServer: () => Server
   readonly onClientError: (error: ConnectionError, socket: Socket) => void
-  /**
-   * Before a body is read: asks a client that waits for `100 Continue` for it. One that was not asked has its connection
-   * closed by Node.
-   */
-  readonly admitBody: (request: IncomingMessage, response: ServerResponse) => void
+  /** Asks a client that waits for `100 Continue` for its body. One that was not asked has its connection closed by Node. */
+  readonly askForBody: (request: IncomingMessage, response: ServerResponse) => void
 }
 
 /** Every request of every connection, also a malformed one, goes to `dispatch` and is answered by it. */
@@ -38,7 +34,6 @@ export const createConnections = (dispatch: RequestListener): Connections => {
 
   const receive = (request: IncomingMessage, response: ServerResponse) => {
     note(request, response)
-    boundUnreadBody(request, response)
     work(request, response)
   }
 
@@ -95,8 +90,7 @@ export const createConnections = (dispatch: RequestListener): Connections => {
       return server
     },
     onClientError,
-    admitBody: (request, response) => {
-      boundPieces(request)
+    askForBody: (request, response) => {
       const isTooLong = Number(request.headers['content-length']) > httpLimits.bodyBytes
       if (awaitingContinue.has(request) && !isTooLong) response.writeContinue()
     },

@@ -4,10 +4,6 @@ export const httpLimits = {
   headerBytes: 16 * 1024,
   urlLength: 8 * 1024,
   bodyBytes: 256 * 1024,
-  /** Chunks, or packets of them, that a body may come in. */
-  bodyPieces: 4_096,
-  /** How often it is looked at how much of a body has come after its request was answered. */
-  unreadCheckMs: 20,
   /** From a connection's or a request's first byte to the end of its header. */
   headersTimeoutMs: 5_000,
   /** … to the end of its body. */
