@@ -22,3 +22,7 @@ export const adminService = weirProtocol['weir.v1.Admin'] as unknown as AdminDef
 
 /** Both ends refuse a larger message. */
 export const MAX_MESSAGE_BYTES = 64 * 1024
+
+/** A frame of a stream: both ends refuse one that is larger or that holds more checks. */
+export const MAX_FRAME_BYTES = 1024 * 1024
+export const MAX_FRAME_CHECKS = 1_000
