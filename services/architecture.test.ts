@@ -12,20 +12,21 @@ const rooms: Readonly<Record<string, Room>> = {
   contract: { pure: true, imports: [], libraries: [] },
   seams: { pure: true, imports: [], libraries: [] },
   bucket: { pure: true, imports: [], libraries: [] },
+  breaker: { pure: true, imports: ['seams'], libraries: [] },
   conservation: { pure: true, imports: ['contract', 'bucket'], libraries: [] },
   // grpc-js: the generated types speak of it.
   wire: { imports: ['contract'], libraries: ['@grpc/proto-loader', '@grpc/grpc-js'] },
   platform: { imports: ['seams'], libraries: ['pino', 'prom-client'] },
   'limiter/core': { pure: true, imports: ['contract', 'bucket'], libraries: [] },
   'limiter/policies': { imports: ['contract', 'seams', 'bucket', 'limiter/core'], libraries: ['yaml', 'zod'] },
-  'limiter/redis': { imports: ['seams', 'bucket', 'limiter/core'], libraries: ['ioredis'] },
+  'limiter/redis': { imports: ['seams', 'bucket', 'breaker', 'limiter/core'], libraries: ['ioredis'] },
   'limiter/rpc': {
     imports: ['contract', 'wire', 'limiter/core'],
     libraries: ['@grpc/grpc-js', '@grpc/proto-loader', '@grpc/reflection', 'grpc-health-check'],
   },
   'limiter/telemetry': { imports: ['contract', 'platform', 'limiter/core'], libraries: [] },
   'limiter-client': {
-    imports: ['contract', 'seams', 'bucket', 'wire'],
+    imports: ['contract', 'seams', 'bucket', 'breaker', 'wire'],
     libraries: ['@grpc/grpc-js', 'fastify', 'fastify-plugin', 'lru-cache'],
   },
   'api/identify': { imports: ['contract', 'seams'], libraries: ['ipaddr.js'] },
