@@ -19,6 +19,8 @@ const check = (cost = 1): Check => ({
   cost,
 })
 
+const strangersCheck = { ...check(), attributes: new Map([['client', 'user:grace']]) }
+
 const local: FallbackPlan = { kind: 'local', rule: { capacityTokens: 50, refillTokens: 10, periodS: 1 } }
 
 type Options = { readonly fallback?: FallbackPlan; readonly maxWaiting?: number }
@@ -180,6 +182,30 @@ test('checks beyond the number that may wait are decided at once, until others h
   expect(questions).toHaveLength(21)
 })
 
+test('in a flood by clients that are known, one that is not is still asked about, and so keeps its own numbers', async () => {
+  const { time, questions, decisions, ask } = openClient({ maxWaiting: 20 })
+  ask()
+  await time.pass(0)
+  questions[0]?.(answered)
+  await time.pass(0)
+  for (let call = 0; call < 25; call += 1) ask()
+  await time.pass(0)
+  expect(questions).toHaveLength(1 + 16)
+  expect(decisions.slice(1).map(reasonOf)).toEqual(Array.from({ length: 9 }, () => 'overloaded'))
+
+  ask(strangersCheck)
+  expect(questions).toHaveLength(1 + 16 + 1)
+  questions.at(-1)?.(answered)
+  await time.pass(0)
+  ask(strangersCheck)
+  await time.pass(0)
+  expect(questions).toHaveLength(1 + 16 + 1)
+  expect(decisions.at(-1)).toMatchObject({
+    reason: 'overloaded',
+    decision: { verdict: 'allow', quota: { limit: 600 } },
+  })
+})
+
 test('what the limiter reported of a client holds when it is gone', async () => {
   const { time, questions, decisions, ask } = openClient()
   ask()
@@ -247,7 +273,7 @@ test('whatever the transport does, each check is decided once, within the deadli
       questions[probe]?.(answered)
       await time.pass(0)
       const asked = questions.length
-      for (let call = 0; call < 31; call += 1) void client.shouldAllow(check())
+      for (let call = 0; call < 31; call += 1) void client.shouldAllow(strangersCheck)
       expect(questions.length - asked).toBe(30)
     }),
     { numRuns: 60 },

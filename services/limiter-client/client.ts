@@ -10,6 +10,11 @@ import type { AskFailure, Transport } from './transport.ts'
 
 /** Checks that wait for the limiter at once. One process gets no more answers than about this in a deadline. */
 const MAX_WAITING = 500
+/**
+ * The part of these that clients may take of whom the limiter has reported something. The fallback decides rightly about them, so
+ * in a flood it is strangers who are asked about: once, and then they are known.
+ */
+const KNOWN_PART = 0.8
 
 /** `breaker_open`, `overloaded`: the limiter was not asked. */
 export type FallbackReason = AskFailure | 'breaker_open' | 'overloaded'
@@ -47,6 +52,7 @@ type Options = {
 /** Asks the limiter, and knows what to do when there is no answer. Closing it closes the transport. */
 export const createLimiterClient = (options: Options): LimiterClient => {
   const { transport, deadlineMs = 50, monotonicClock, timers, randomness, observe, maxWaiting = MAX_WAITING } = options
+  const maxKnownWaiting = Math.floor(maxWaiting * KNOWN_PART)
   const fallback = createFallback(options.fallback, monotonicClock)
   const breaker = createBreaker({
     monotonicClock,
@@ -118,7 +124,8 @@ export const createLimiterClient = (options: Options): LimiterClient => {
         observe?.failed('rejected', `cost is ${check.cost}: not a whole number from 0 to ${checkLimits.cost}`)
         return tell(fallBack({ ...check, cost: 1 }, 'rejected'), startUs)
       }
-      if (waiting >= maxWaiting) return tell(fallBack(check, 'overloaded'), startUs)
+      if (waiting >= maxWaiting || (waiting >= maxKnownWaiting && fallback.knows(check)))
+        return tell(fallBack(check, 'overloaded'), startUs)
       const permit = breaker.admit()
       if (permit === undefined) return tell(fallBack(check, 'breaker_open'), startUs)
       return ask(check, permit, startUs)

@@ -17,6 +17,8 @@ export type Fallback = {
   readonly decide: (check: Check) => Decision
   /** Takes in what the limiter decided. */
   readonly learn: (check: Check, decision: Decision) => void
+  /** Whether it decides about this client no worse than it would after another answer of the limiter. */
+  readonly knows: (check: Check) => boolean
 }
 
 export const createFallback = (plan: FallbackPlan, monotonicClock: MonotonicClock): Fallback => {
@@ -30,7 +32,7 @@ export const createFallback = (plan: FallbackPlan, monotonicClock: MonotonicCloc
         basis: 'store_unavailable',
         policy: policyName('fallback'),
       }
-      return { decide: () => decision, learn: () => {} }
+      return { decide: () => decision, learn: () => {}, knows: () => true }
     }
   }
 }

@@ -23,6 +23,8 @@ export type LocalBuckets = {
   readonly decide: (check: Check) => Decision
   /** Takes in what the limiter decided. */
   readonly learn: (check: Check, decision: Decision) => void
+  /** Whether the limiter has reported anything that this check is decided by. */
+  readonly knows: (check: Check) => boolean
 }
 
 type Options = { readonly rule: Rule; readonly maxClients: number; readonly monotonicClock: MonotonicClock }
@@ -70,6 +72,8 @@ export const createLocalBuckets = ({ rule, maxClients, monotonicClock }: Options
   }
 
   return {
+    knows: (check) =>
+      (clients.peek(clientKey(check))?.reports.length ?? 0) > 0 || unlimited.peek(questionKey(check)) !== undefined,
     decide: (check) => (unlimited.size === 0 ? undefined : unlimited.get(questionKey(check))) ?? take(check),
     learn: (check, decision) => {
       switch (decision.basis) {
