@@ -41,11 +41,17 @@ const HEADINGS = [
 ]
 
 const row = (domain: string, policy: Policy): readonly string[] => {
-  const head = [domain, policy.name, policy.conditions.map(formatCondition).join(' ') || 'all']
+  const head = [domain, policy.name, describeMatch(policy)]
   if (policy.kind === 'exempt') return [...head, 'exempt']
+  if (policy.rule.capacityTokens === 0) return [...head, 'blocked']
   const { by, rule, onStoreFailure, mode, overrides } = policy
   const counts = by.join(' ') || 'one bucket'
   return [...head, counts, `${rule.capacityTokens}`, formatRefill(rule), onStoreFailure, mode, `${overrides.length}`]
+}
+
+const describeMatch = ({ conditions, unless = [] }: Policy) => {
+  const matched = conditions.map(formatCondition).join(' ') || 'all'
+  return unless.length === 0 ? matched : `${matched} unless ${unless.map(formatCondition).join(' or ')}`
 }
 
 const formatCondition = ({ attribute, anyOf }: Condition) =>

@@ -4,7 +4,7 @@
  */
 import { type ExactBucket, exactCharge, exactHolds, exactRefill } from '../../bucket/bucket.oracle.ts'
 import type { Rule } from '../../bucket/rule.ts'
-import type { Policy, PolicySet } from './policy.ts'
+import type { Condition, Policy, PolicySet } from './policy.ts'
 
 type Request = { readonly attributes: Readonly<Record<string, string>>; readonly cost: number }
 
@@ -18,7 +18,9 @@ export const createLimiterOracle = (set: PolicySet) => {
   const buckets = new Map<string, ExactBucket>()
 
   return (request: Request, nowUs: number): OracleVerdict => {
-    const applying = set.policies.filter((policy) => conditionsHold(policy, request))
+    const holding = set.policies.filter((policy) => conditionsHold(policy, request))
+    const replaced = holding.flatMap(({ replaces }) => replaces ?? [])
+    const applying = holding.filter(({ name }) => !replaced.includes(name))
     if (applying.some(({ kind }) => kind === 'exempt')) return { verdict: 'allow', basis: 'exempt', shadows: {} }
 
     const counted = applying.flatMap((policy) => {
@@ -47,14 +49,17 @@ export const createLimiterOracle = (set: PolicySet) => {
   }
 }
 
-const conditionsHold = (policy: Policy, { attributes }: Request) =>
-  policy.conditions.every(({ attribute, anyOf }) => {
+const conditionsHold = ({ conditions, unless }: Policy, { attributes }: Request) => {
+  const holds = ({ attribute, anyOf }: Condition) => {
     const value = attributes[attribute]
     if (value === undefined) return false
     return anyOf.some((pattern) =>
       pattern.kind === 'exact' ? value === pattern.value : value.startsWith(pattern.value),
     )
-  })
+  }
+  for (const condition of unless ?? []) if (holds(condition)) return false
+  return conditions.every(holds)
+}
 
 const rulesOf = (policy: Extract<Policy, { kind: 'counting' }>, { attributes }: Request): Rule => {
   for (const { values, rule } of policy.overrides) {

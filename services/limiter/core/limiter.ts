@@ -1,6 +1,7 @@
 import { type Check, type CheckFault, type DomainName, invalid } from '../../contract/check.ts'
 import type { Answer, PolicyName, Quota } from '../../contract/decision.ts'
 import { decide, decideUncounted, quota } from './decide.ts'
+import { createShouldAllowTogether, type JointCheck, type JointChecked } from './joint-check.ts'
 import { type Matched, match } from './match.ts'
 import type { CountingPolicy, PolicySets } from './policy.ts'
 import type { BucketStore, Take } from './store.ts'
@@ -29,6 +30,8 @@ export type Limiter = {
   readonly shouldAllow: (check: Check) => Promise<Checked>
   /** The buckets that such a request would be charged to; charges nothing. */
   readonly peek: (check: Check) => Promise<Peeked>
+  /** Several checks of one request, as Envoy sends them: all of them pay, or none does. */
+  readonly shouldAllowTogether: (check: JointCheck) => Promise<JointChecked>
   /** Fills those buckets, or only the given policy's. */
   readonly reset: (check: Check, policy: string | undefined) => Promise<ResetDone>
 }
@@ -80,6 +83,8 @@ export const createLimiter = ({ policies, store, localStore, observer }: Ports):
       })
       return { ok: true, quotas }
     },
+
+    shouldAllowTogether: createShouldAllowTogether({ policies, store, localStore, observer }),
 
     reset: async (check, policy) => {
       const searched = find(check)

@@ -21,10 +21,29 @@ export type Match =
 export const match = (set: PolicySet, attributes: Attributes): Match => {
   const subject = attributes.get(set.subject)
   if (subject === undefined || subject === '') return { kind: 'missing_subject', subject: set.subject }
-  const applying = set.policies.filter((policy) => applies(policy, attributes))
+  return matchTogether(set, [attributes])[0] ?? { kind: 'missing_subject', subject: set.subject }
+}
+
+export type JointMatch = Exclude<Match, { kind: 'missing_subject' }>
+
+/**
+ * What applies to each part of one request. A part without the subject is charged only across subjects; what a policy replaces it
+ * replaces in all parts.
+ */
+export const matchTogether = (set: PolicySet, parts: readonly Attributes[]): readonly JointMatch[] => {
+  const applying = parts.map((attributes) => set.policies.filter((policy) => applies(policy, attributes)))
+  const replaced = new Set(applying.flatMap((policies) => policies.flatMap(({ replaces = [] }) => replaces)))
+  return parts.map((attributes, index) => {
+    const policies = applying[index] ?? []
+    const staying = replaced.size === 0 ? policies : policies.filter(({ name }) => !replaced.has(name))
+    return matchPolicies(set, staying, attributes)
+  })
+}
+
+const matchPolicies = (set: PolicySet, applying: readonly Policy[], attributes: Attributes): JointMatch => {
   if (applying.some((policy) => policy.kind === 'exempt')) return { kind: 'exempt' }
 
-  const ownGroup = subjectGroup(set.domain, subject)
+  const ownGroup = subjectGroup(set.domain, attributes.get(set.subject) ?? '')
   const own: Matched[] = []
   const crossSubject: Matched[] = []
   const uncountable: CountingPolicy[] = []
@@ -47,8 +66,9 @@ export const match = (set: PolicySet, attributes: Attributes): Match => {
   return { kind: 'counted', matched: [...own, ...crossSubject], uncountable }
 }
 
-const applies = ({ conditions }: Policy, attributes: Attributes) =>
-  conditions.every((condition) => satisfies(condition, attributes))
+const applies = ({ conditions, unless = [] }: Policy, attributes: Attributes) =>
+  conditions.every((condition) => satisfies(condition, attributes)) &&
+  !unless.some((condition) => satisfies(condition, attributes))
 
 const satisfies = ({ attribute, anyOf }: Condition, attributes: Attributes) => {
   const value = attributes.get(attribute)

@@ -30,12 +30,16 @@ const anyOverride = (by: readonly string[]): fc.Arbitrary<Override> =>
     rule: anyRule,
   })
 
+const anyName = fc.nat({ max: 3 }).map((index) => policyName(`policy-${index}`))
+
 const anyCountingPolicy: fc.Arbitrary<Omit<CountingPolicy, 'name'>> = fc
   .subarray(['client', 'plan', 'route'])
   .chain((by) =>
     fc.record({
       kind: fc.constant('counting' as const),
       conditions: fc.array(anyCondition, { maxLength: 2 }),
+      unless: fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, fc.array(anyCondition, { maxLength: 2 })),
+      replaces: fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, fc.array(anyName, { maxLength: 1 })),
       by: fc.constant(by),
       rule: anyRule,
       overrides: by.length === 0 ? fc.constant([]) : fc.array(anyOverride(by), { maxLength: 2 }),

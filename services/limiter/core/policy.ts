@@ -17,6 +17,10 @@ type PolicyHead = {
   readonly name: PolicyName
   /** All must hold; none means that every request matches. */
   readonly conditions: readonly Condition[]
+  /** None may hold. */
+  readonly unless?: readonly Condition[]
+  /** Policies that do not apply to a request to which this one does. */
+  readonly replaces?: readonly PolicyName[]
 }
 
 /** A rule: what it matches, what it counts by, its numbers, and what it does when the store fails. */

@@ -37,6 +37,10 @@ const mistakes: Readonly<Record<string, readonly string[]>> = {
     '8:33 policies[4].capacity: must be a number: write how many tokens a full bucket holds, as in 60, without quotes',
     '8:47 policies[4].refill: has too many digits to be counted exactly; round it',
   ],
+  'block-with-numbers.yaml': [
+    '4:5 policies[0].match: is missing, which refuses every request: say which are meant, or write match: {} for all',
+    '8:5 policies[1].capacity: means nothing in a blocking policy, which counts nothing: remove it, or remove block',
+  ],
   'custom-tag.yaml': ['1:9: Unresolved tag: !env: remove the tag'],
   'duplicate-attribute.yaml': ['4:39 policies[0].by[2]: is the same as policies[0].by[0]: remove one'],
   'duplicate-domain.yaml': [
@@ -68,7 +72,7 @@ const mistakes: Readonly<Record<string, readonly string[]>> = {
   'merge-key.yaml': [
     '5:5 policies[1].capacity: is missing: write how many tokens a full bucket holds, as in 60, without quotes',
     '5:5 policies[1].refill: is missing: write how fast a bucket refills, as in 5/s',
-    '5:7 policies[1]["<<"]: is not a field of a policy: remove it; there are name, match, by, capacity, refill, onStoreFailure, mode, exempt',
+    '5:7 policies[1]["<<"]: is not a field of a policy: remove it; there are name, match, unless, replaces, by, capacity, refill, onStoreFailure, mode, exempt, block',
   ],
   'missing-fields.yaml': [
     '1:1 domain: is missing: name the API, as in api',
@@ -113,6 +117,10 @@ const mistakes: Readonly<Record<string, readonly string[]>> = {
   ],
   'override-without-numbers.yaml': ['6:5 overrides[0]: changes nothing: give it a capacity, a refill or both'],
   'policies-not-a-list.yaml': ['4:3 policies: must be a list: list the policies of the domain, [] for none'],
+  'replaces-nothing.yaml': [
+    '4:55 policies[0].replaces[0]: is not a policy of this domain: did you mean free?',
+    '5:55 policies[1].replaces[0]: is the policy itself: name the one that gives way to it',
+  ],
   'reserved-key.yaml': ['4:28 policies[0].match.__proto__: cannot be the name of a field: use another'],
   'star-in-the-middle.yaml': [
     '5:22 policies[0].match.route[0]: has a * before its end: only a * at the end stands for any rest',
@@ -136,7 +144,7 @@ const mistakes: Readonly<Record<string, readonly string[]>> = {
     '3:1 polices: is not a field of a domain: did you mean policies?',
     '8:5 policies[0].refil: is not a field of a policy: did you mean refill?',
     '9:5 policies[0].on_store_failure: is not a field of a policy: did you mean onStoreFailure?',
-    '10:5 policies[0].weight: is not a field of a policy: remove it; there are name, match, by, capacity, refill, onStoreFailure, mode, exempt',
+    '10:5 policies[0].weight: is not a field of a policy: remove it; there are name, match, unless, replaces, by, capacity, refill, onStoreFailure, mode, exempt, block',
   ],
   'unquoted-star.yaml': ['4:34: is no name of an anchor: put a text that begins with * or & in quotes'],
   'unquoted-value.yaml': [

@@ -55,11 +55,15 @@ const policyFaults = (name: string, path: Path, policies: Policies): readonly Fa
   if (policy?.kind === 'counting') return []
   if (policy?.kind === 'exempt')
     return [valueFault(path, 'is an exempt policy, which has no numbers: remove the override')]
-  const names = [...policies.keys()]
+  return [valueFault(path, notAPolicy(name, [...policies.keys()]))]
+}
+
+/** What to tell of a name that no policy has. */
+export const notAPolicy = (name: string, names: readonly string[]) => {
   const meant = closest(name, names)
   const remedy =
     meant === undefined ? `it has ${names.length === 0 ? 'none' : enumerate(names)}` : `did you mean ${meant}?`
-  return [valueFault(path, `is not a policy of this domain: ${remedy}`)]
+  return `is not a policy of this domain: ${remedy}`
 }
 
 const foreignAttribute = (name: string, by: readonly string[]) => {

@@ -69,6 +69,7 @@ const counting = fc.uniqueArray(countable, { maxLength: 3 }).chain((by) =>
     kind: fc.constant('counting' as const),
     name: name.map(policyName),
     conditions,
+    unless: conditions,
     by: fc.constant(by),
     rule,
     overrides: overridesFor(by),
@@ -91,7 +92,8 @@ export const writeDocument = (set: PolicySet) => ({
   subject: set.subject,
   policies: set.policies.map((one) => ({
     name: one.name,
-    match: Object.fromEntries(one.conditions.map(({ attribute, anyOf }) => [attribute, writePatterns(anyOf)])),
+    match: writeConditions(one.conditions),
+    ...(one.unless !== undefined && { unless: writeConditions(one.unless) }),
     ...(one.kind === 'exempt'
       ? { exempt: true }
       : { by: one.by, ...writeRule(one.rule), mode: one.mode, onStoreFailure: one.onStoreFailure }),
@@ -108,6 +110,9 @@ export const writeDocument = (set: PolicySet) => ({
 })
 
 export const toYaml = (set: PolicySet) => stringify(writeDocument(set))
+
+const writeConditions = (written: readonly Condition[]) =>
+  Object.fromEntries(written.map(({ attribute, anyOf }) => [attribute, writePatterns(anyOf)]))
 
 const writePatterns = (anyOf: readonly Pattern[]) => {
   const written = anyOf.map(({ kind, value }) => (kind === 'prefix' ? `${value}*` : value))

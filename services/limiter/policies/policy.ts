@@ -1,9 +1,9 @@
 import { makeRule, type Rule, type RuleProblem } from '../../bucket/rule.ts'
 import type { PolicyName } from '../../contract/decision.ts'
-import type { CountingPolicy, ExemptPolicy } from '../core/policy.ts'
+import type { Condition, CountingPolicy, ExemptPolicy } from '../core/policy.ts'
 import { type Fault, formatPath, type Path, valueFault } from './fault.ts'
 import { isMapping, readFields, unknownField } from './fields.ts'
-import { countingFields, exemptFields, type Refill } from './schema.ts'
+import { blockFields, countingFields, exemptFields, type Refill } from './schema.ts'
 
 /** A policy, or what could be read of it: other parts of the document refer to that. */
 export type ReadPolicy = {
@@ -20,24 +20,65 @@ export type ReadPolicy = {
     }
 )
 
-export const readPolicy = (value: unknown, path: Path, subject: string | undefined): ReadPolicy =>
-  isMapping(value) && (value['exempt'] ?? false) !== false
-    ? readExemptPolicy(value, path)
-    : readCountingPolicy(value, path, subject)
+export const readPolicy = (value: unknown, path: Path, subject: string | undefined): ReadPolicy => {
+  if (isMapping(value) && (value['exempt'] ?? false) !== false) return readExemptPolicy(value, path)
+  if (isMapping(value) && (value['block'] ?? false) !== false) return readBlockingPolicy(value, path)
+  return readCountingPolicy(value, path, subject)
+}
+
+const meansNothing = (name: string, kind: string, field: 'exempt' | 'block', known: readonly string[]) =>
+  countingFields.names.includes(name)
+    ? `means nothing in ${kind} policy, which counts nothing: remove it, or remove ${field}`
+    : unknownField(name, `${kind} policy`, known)
 
 const readExemptPolicy = (value: Readonly<Record<string, unknown>>, path: Path): ReadPolicy => {
-  const explainUnknown = (name: string) =>
-    countingFields.names.includes(name)
-      ? 'means nothing in an exempt policy, which counts nothing: remove it, or remove exempt'
-      : unknownField(name, 'an exempt policy', exemptFields.names)
+  const explainUnknown = (name: string) => meansNothing(name, 'an exempt', 'exempt', exemptFields.names)
   const read = readFields(exemptFields, value, { path, explainUnknown })
   const known = { kind: 'exempt', path, name: read.fields.name } as const
   if (!read.ok) return { ...known, faults: read.faults, policy: undefined }
-  const { name, match } = read.fields
-  if (match !== undefined) return { ...known, faults: [], policy: { kind: 'exempt', name, conditions: match } }
+  if (read.fields.match !== undefined)
+    return { ...known, faults: [], policy: { kind: 'exempt', ...headOf(read.fields) } }
   const problem = 'is missing, which exempts every request: say which are meant, or write match: {} for all'
   return { ...known, faults: [valueFault([...path, 'match'], problem)], policy: undefined }
 }
+
+/** One bucket that never holds anything, and so refuses without asking the store. */
+const NOTHING: Rule = { capacityTokens: 0, refillTokens: 1, periodS: 1 }
+
+const readBlockingPolicy = (value: Readonly<Record<string, unknown>>, path: Path): ReadPolicy => {
+  const explainUnknown = (name: string) => meansNothing(name, 'a blocking', 'block', blockFields.names)
+  const read = readFields(blockFields, value, { path, explainUnknown })
+  const known = { kind: 'counting', path, name: read.fields.name, by: [], rule: NOTHING } as const
+  if (!read.ok) return { ...known, faults: read.faults, policy: undefined }
+  if (read.fields.match === undefined) {
+    const problem = 'is missing, which refuses every request: say which are meant, or write match: {} for all'
+    return { ...known, faults: [valueFault([...path, 'match'], problem)], policy: undefined }
+  }
+  const policy: CountingPolicy = {
+    kind: 'counting',
+    ...headOf(read.fields),
+    by: [],
+    rule: NOTHING,
+    overrides: [],
+    mode: 'enforce',
+    onStoreFailure: 'deny',
+  }
+  return { ...known, faults: [], policy }
+}
+
+type Head = {
+  readonly name: PolicyName
+  readonly match?: readonly Condition[] | undefined
+  readonly unless?: readonly Condition[] | undefined
+  readonly replaces?: readonly PolicyName[] | undefined
+}
+
+const headOf = ({ name, match, unless, replaces }: Head) => ({
+  name,
+  conditions: match ?? [],
+  ...(unless !== undefined && { unless }),
+  ...(replaces !== undefined && { replaces }),
+})
 
 const readCountingPolicy = (value: unknown, path: Path, subject: string | undefined): ReadPolicy => {
   const explainUnknown = (name: string) => unknownField(name, 'a policy', countingFields.names)
@@ -56,8 +97,7 @@ const readCountingPolicy = (value: unknown, path: Path, subject: string | undefi
   if (!read.ok || by === undefined || rule === undefined || faults.length > 0) return { ...known, policy: undefined }
   const policy: CountingPolicy = {
     kind: 'counting',
-    name: read.fields.name,
-    conditions: read.fields.match ?? [],
+    ...headOf(read.fields),
     by,
     rule,
     overrides: [],

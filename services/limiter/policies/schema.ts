@@ -82,7 +82,12 @@ const fields = <Shape extends z.ZodRawShape>(shape: Shape, error: string) => {
 
 const TRUE_OR_FALSE = 'must be true or false, without quotes'
 
-const head = { name, match: conditions.optional() }
+const replaced = z.array(
+  text('name a policy, as in per-client').transform(policyName),
+  expecting('a list', 'list the names of policies, as in [per-client]'),
+)
+
+const head = { name, match: conditions.optional(), unless: conditions.optional(), replaces: replaced.optional() }
 
 export const countingFields = fields(
   {
@@ -96,6 +101,7 @@ export const countingFields = fields(
     onStoreFailure: z.enum(['share', 'allow', 'deny'], 'must be share, allow or deny').optional(),
     mode: z.enum(['enforce', 'shadow'], 'must be enforce or shadow').optional(),
     exempt: z.literal(false, TRUE_OR_FALSE).optional(),
+    block: z.literal(false, TRUE_OR_FALSE).optional(),
   },
   'write a policy with a name, a capacity and a refill',
 )
@@ -103,6 +109,11 @@ export const countingFields = fields(
 export const exemptFields = fields(
   { ...head, exempt: z.literal(true, TRUE_OR_FALSE) },
   'write a policy with a name, a match and exempt: true',
+)
+
+export const blockFields = fields(
+  { ...head, block: z.literal(true, TRUE_OR_FALSE) },
+  'write a policy with a name, a match and block: true',
 )
 
 /** Other fields of an override are attributes. */

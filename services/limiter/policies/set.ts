@@ -2,7 +2,7 @@ import type { DomainName } from '../../contract/check.ts'
 import type { Policy, PolicySet } from '../core/policy.ts'
 import { type Fault, formatPath, type Path, quote, valueFault } from './fault.ts'
 import { readFields, unknownField } from './fields.ts'
-import { type ReadOverride, readOverride } from './override.ts'
+import { notAPolicy, type ReadOverride, readOverride } from './override.ts'
 import { type ReadPolicy, readPolicy } from './policy.ts'
 import { documentFields } from './schema.ts'
 
@@ -28,7 +28,11 @@ export const readSet = (value: unknown): ReadSet => {
   )
   const faults = [
     ...read.faults,
-    ...policies.flatMap((policy) => [...policy.faults, ...repeatedName(policy, firstOfName)]),
+    ...policies.flatMap((policy) => [
+      ...policy.faults,
+      ...repeatedName(policy, firstOfName),
+      ...replacedFaults(policy, firstOfName),
+    ]),
     ...overrides.flatMap((override) => override.faults),
     ...repeatedOverrides(overrides),
   ]
@@ -51,6 +55,13 @@ const repeatedName = ({ name, path }: ReadPolicy, firstOfName: ReadonlyMap<strin
     ),
   ]
 }
+
+const replacedFaults = ({ policy, path }: ReadPolicy, policies: ReadonlyMap<string, ReadPolicy>): readonly Fault[] =>
+  (policy?.replaces ?? []).flatMap((name, index) => {
+    const at = [...path, 'replaces', index]
+    if (name === policy?.name) return [valueFault(at, 'is the policy itself: name the one that gives way to it')]
+    return policies.has(name) ? [] : [valueFault(at, notAPolicy(name, [...policies.keys()]))]
+  })
 
 const repeatedOverrides = (overrides: readonly ReadOverride[]): readonly Fault[] => {
   const firstOfBucket = new Map<string, Path>()

@@ -1,0 +1,148 @@
+import { holds } from '../../bucket/bucket.ts'
+import type { Answer, Decision } from '../../contract/decision.ts'
+import { decide, decideUncounted } from './decide.ts'
+import type { Matched } from './match.ts'
+import type { AskedBucket, BucketStore, Reading } from './store.ts'
+
+/** A part of a request: what applies to it, and what it costs. 0 charges nothing, and asks whether a token is left. */
+export type CountedPart = { readonly matched: readonly Matched[]; readonly cost: number }
+
+type Stores = { readonly store: BucketStore; readonly localStore: Pick<BucketStore, 'take'> }
+
+/**
+ * Counts all parts of one request, or none: an answer for each part, and the parts pay only if every one of them is allowed.
+ * Parts of one cost are one take, as the store makes it. Parts of different costs are looked at first and then charged
+ * cost by cost: where a bucket runs dry in between, what was charged before stays charged.
+ */
+export const countTogether = async (
+  parts: readonly CountedPart[],
+  { store, localStore }: Stores,
+): Promise<readonly Answer[]> => {
+  const possible = parts.map((part) => (impossibleBy(part) === undefined ? part : { ...part, matched: [] }))
+  const isPossible = parts.every((part) => impossibleBy(part) === undefined)
+  const outcome = await takeAll(chargesOf(possible), { store, lookOnly: !isPossible })
+  const answers =
+    outcome === undefined
+      ? await countLocally(possible, { localStore, lookOnly: !isPossible })
+      : possible.map((part) => answerOf(part, outcome))
+  return answers.map((answer, index) => impossibleAnswer(parts[index]) ?? answer)
+}
+
+/** What a part needs of each of its buckets. */
+const needOf = (cost: number) => Math.max(1, cost)
+
+const impossibleBy = ({ matched, cost }: CountedPart) =>
+  matched.find(({ asked }) => asked.enforced && needOf(cost) > asked.rule.capacityTokens)
+
+const impossibleAnswer = (part: CountedPart | undefined): Answer | undefined => {
+  const by = part === undefined ? undefined : impossibleBy(part)
+  if (by === undefined) return undefined
+  return { decision: { verdict: 'deny', basis: 'never_satisfiable', policy: by.policy.name }, shadows: [] }
+}
+
+/** A bucket and all that the request takes from it: parts may share one. */
+type Charge = { readonly asked: AskedBucket; readonly cost: number }
+type Charges = ReadonlyMap<string, Charge>
+
+const nameOf = ({ group, key }: AskedBucket) => `${group} ${key}`
+
+/** How many buckets a request would be charged to. */
+export const countBuckets = (parts: readonly CountedPart[]) => chargesOf(parts).size
+
+const chargesOf = (parts: readonly CountedPart[]): Charges => {
+  const charges = new Map<string, Charge>()
+  const add = (isOwn: boolean) => {
+    for (const { matched, cost } of parts)
+      for (const { asked } of matched)
+        if (asked.group.startsWith('s:') === isOwn) {
+          const name = nameOf(asked)
+          charges.set(name, { asked, cost: cost + (charges.get(name)?.cost ?? 0) })
+        }
+  }
+  // A store asks one group after the other: first those of subjects, which refuse most.
+  add(true)
+  add(false)
+  return charges
+}
+
+type Taken = {
+  readonly basis: 'bucket' | 'share'
+  readonly charges: Charges
+  readonly readings: ReadonlyMap<string, Reading>
+}
+
+type Take = { readonly store: Pick<BucketStore, 'take'>; readonly lookOnly: boolean }
+
+/** `undefined`: the store is away. */
+const takeAll = async (charges: Charges, { store, lookOnly }: Take): Promise<Taken | undefined> => {
+  const readings = new Map<string, Reading>()
+  const takeEach = async (some: readonly Charge[], cost: number) => {
+    const outcome = await store.take({ cost, buckets: some.map(({ asked }) => asked) })
+    if (outcome.kind === 'unavailable') return undefined
+    for (const [index, { asked }] of some.entries()) {
+      const reading = outcome.readings[index]
+      if (reading !== undefined) readings.set(nameOf(asked), reading)
+    }
+    return outcome
+  }
+
+  const all = [...charges.values()]
+  const byCost = Map.groupBy(all, ({ cost }) => cost)
+  let basis: Taken['basis'] = 'bucket'
+  if (lookOnly || byCost.size > 1 || byCost.has(0)) {
+    const looked = await takeEach(all, 0)
+    if (looked === undefined) return undefined
+    basis = looked.basis
+    for (const { asked, cost } of all) {
+      const reading = readings.get(nameOf(asked))
+      if (reading !== undefined)
+        readings.set(nameOf(asked), { ...reading, held: holds(reading.bucket, asked.rule, needOf(cost)) })
+    }
+    if (lookOnly || all.some(({ asked }) => asked.enforced && readings.get(nameOf(asked))?.held === false))
+      return { basis, charges, readings }
+  }
+  for (const [cost, some] of byCost) {
+    if (cost === 0) continue
+    const outcome = await takeEach(some, cost)
+    if (outcome === undefined) return undefined
+    basis = outcome.basis
+    if (!outcome.granted) break
+  }
+  return { basis, charges, readings }
+}
+
+const answerOf = ({ matched, cost }: CountedPart, { basis, charges, readings }: Taken): Answer => {
+  if (matched.length === 0) return { decision: { verdict: 'allow', basis: 'no_policy' }, shadows: [] }
+  const own = matched.flatMap(({ asked }) => readings.get(nameOf(asked)) ?? [])
+  const granted = matched.every(({ asked }) => !asked.enforced || readings.get(nameOf(asked))?.held === true)
+  // A bucket that several parts share must hold what all of them take.
+  const needed = matched.map(({ asked }) => charges.get(nameOf(asked))?.cost ?? cost)
+  return decide(matched, needOf(Math.max(...needed)), {
+    kind: 'counted',
+    basis,
+    granted,
+    replayed: false,
+    readings: own,
+  })
+}
+
+type Locally = { readonly localStore: Pick<BucketStore, 'take'>; readonly lookOnly: boolean }
+
+/** As for a single check: a policy that says deny refuses, one that says allow steps aside, and the others are counted here. */
+const countLocally = async (
+  parts: readonly CountedPart[],
+  { localStore, lookOnly }: Locally,
+): Promise<readonly Answer[]> => {
+  const uncounted = parts.map(({ matched }): Decision => decideUncounted(matched))
+  const refused = uncounted.some(({ verdict }) => verdict === 'deny')
+  const shared = parts.map((part) => ({
+    ...part,
+    matched: refused ? [] : part.matched.filter(({ policy }) => policy.onStoreFailure === 'share'),
+  }))
+  const taken = await takeAll(chargesOf(shared), { store: localStore, lookOnly })
+  return shared.map((part, index) =>
+    taken === undefined || !part.matched.some(({ asked }) => asked.enforced)
+      ? { decision: uncounted[index] ?? { verdict: 'allow', basis: 'no_policy' }, shadows: [] }
+      : answerOf(part, { ...taken, basis: 'share' }),
+  )
+}
