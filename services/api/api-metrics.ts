@@ -1,21 +1,25 @@
 import type { ClientObserver } from '../limiter-client/client.ts'
 import type { AskFailure } from '../limiter-client/transport.ts'
+import { createDistribution, durationBoundsS } from '../platform/distribution.ts'
+import { createLabelled } from '../platform/labelled.ts'
 import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
+import { createTally } from '../platform/tally.ts'
 import type { Answered } from './app.ts'
 
-const REQUEST_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
-const GATE_BUCKETS_S = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1]
+const REQUEST_BOUNDS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
 /** Declares what the API publishes of its requests; the function returned records one. */
 export const publishRequests = (metrics: Metrics) => {
-  const record = metrics.histogram({
+  const durations = createLabelled(['route', 'status'], () => createDistribution(REQUEST_BOUNDS_S))
+  metrics.histogram({
     name: 'weir_api_request_duration_seconds',
     help: 'Time from the header of a request to the end of its answer, by route template',
-    labels: ['route', 'status'],
-    bucketsS: REQUEST_BUCKETS_S,
+    labels: durations.labels,
+    bounds: REQUEST_BOUNDS_S,
+    read: () => durations.read().map(({ labels, item }) => ({ labels, distribution: item.read() })),
   })
-  return ({ route, status, seconds }: Answered) => record({ route, status: String(status) }, seconds)
+  return ({ route, status, seconds }: Answered) => durations.at(route, String(status)).record(seconds)
 }
 
 /** Declares what the API publishes of its gate, and logs its changes of state; the observer returned is what it counts with. */
@@ -26,11 +30,20 @@ export const publishGate = (metrics: Metrics, log: Log): ClientObserver => {
   let lastDetail = ''
   let lastRejection = ''
 
-  const record = metrics.histogram({
+  const durations = createLabelled(['source', 'verdict', 'basis'], () => createDistribution(durationBoundsS))
+  const fallbacks = createTally(['reason', 'verdict'])
+  metrics.histogram({
     name: 'weir_api_gate_duration_seconds',
     help: 'Time that the gate took, by who decided (the limiter, or this process as its fallback) and what',
-    labels: ['source', 'verdict', 'basis'],
-    bucketsS: GATE_BUCKETS_S,
+    labels: durations.labels,
+    bounds: durationBoundsS,
+    read: () => durations.read().map(({ labels, item }) => ({ labels, distribution: item.read() })),
+  })
+  metrics.counter({
+    name: 'weir_api_fallback_decisions_total',
+    help: 'Requests that this process decided without the limiter, by why it did',
+    labels: fallbacks.labels,
+    read: fallbacks.read,
   })
   metrics.counter({
     name: 'weir_api_limiter_failures_total',
@@ -52,8 +65,11 @@ export const publishGate = (metrics: Metrics, log: Log): ClientObserver => {
   })
 
   return {
-    decided: ({ source, decision: { verdict, basis } }, elapsedUs) =>
-      record({ source, verdict, basis }, elapsedUs / 1_000_000),
+    decided: (gate, elapsedUs) => {
+      const { verdict, basis } = gate.decision
+      durations.at(gate.source, verdict, basis).record(elapsedUs / 1_000_000)
+      if (gate.source === 'fallback') fallbacks.add(gate.reason, verdict)
+    },
     failed: (failure, detail) => {
       failures[failure] += 1
       lastDetail = detail

@@ -15,7 +15,10 @@ import { openLivePolicies, type PolicyStatus } from './policies/live.ts'
 import { formatProblem } from './policies/problem.ts'
 import { type Admin, createRpcServer } from './rpc/server.ts'
 import { readLimiterSettings } from './settings.ts'
-import { publishLimiterMetrics } from './telemetry/limiter-metrics.ts'
+import { publishChecks } from './telemetry/check-metrics.ts'
+import { publishMemoryStore } from './telemetry/memory-store-metrics.ts'
+import { publishPolicies } from './telemetry/policy-metrics.ts'
+import { publishStoreCalls } from './telemetry/store-metrics.ts'
 
 const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   const read = readLimiterSettings(process.env)
@@ -33,16 +36,17 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   const admin = await openAdmin(settings.LIMITER_ADMIN_TOKEN_FILE, log)
   if (!admin.ok) return admin
 
-  const store = await openStore(settings, log)
+  const metrics = createMetrics()
+  publishPolicies(metrics, policies)
+  const store = await openStore(settings, log, publishStoreCalls(metrics))
   if (!store.ok) return store
   resources.use(store.store)
-  const metrics = createMetrics()
-  const observer = publishLimiterMetrics(metrics, { policies, memoryStats: store.memoryStats })
+  if (store.memoryStats !== undefined) publishMemoryStore(metrics, store.memoryStats)
   const limiter = createLimiter({
     policies: policies.current,
     store: store.store,
     localStore: createMemoryStore({ nowUs: systemMonotonicClock.monotonicUs }),
-    observer,
+    observer: publishChecks(metrics, systemMonotonicClock.monotonicUs),
   })
 
   let draining = false

@@ -6,6 +6,7 @@ import { systemRandomness } from '../seams/randomness.ts'
 import { systemTimers } from '../seams/timers.ts'
 import { createMemoryStore, type MemoryStoreStats } from './core/memory-store.ts'
 import type { BucketStore } from './core/store.ts'
+import type { StoreObserver } from './redis/observe-run.ts'
 import { openRedisStore } from './redis/open-redis-store.ts'
 import type { LimiterSettings } from './settings.ts'
 
@@ -22,7 +23,11 @@ export type OpenStore =
   | { readonly ok: false; readonly faults: readonly string[] }
 
 /** Opens the store that `LIMITER_STORE` names. */
-export const openStore = async (settings: LimiterSettings, log: Log): Promise<OpenStore> => {
+export const openStore = async (
+  settings: LimiterSettings,
+  log: Log,
+  called: StoreObserver['called'],
+): Promise<OpenStore> => {
   const { monotonicUs } = systemMonotonicClock
   const address = settings.LIMITER_STORE
   if (address.kind === 'memory') {
@@ -36,6 +41,9 @@ export const openStore = async (settings: LimiterSettings, log: Log): Promise<Op
     key: ['LIMITER_STORE_TLS_KEY', settings.LIMITER_STORE_TLS_KEY],
   })
   if (!files.ok) return files
+  const failed = sampled(STORE_ERROR_LOG_MS, (error: Error, unsaid) =>
+    log.warn({ error: error.message, unsaid }, 'the store fails'),
+  )
   const opened = await openRedisStore({
     address,
     credentials: { ...files.texts, password: files.texts.password?.trim() },
@@ -44,9 +52,8 @@ export const openStore = async (settings: LimiterSettings, log: Log): Promise<Op
     timers: systemTimers,
     randomness: systemRandomness,
     monotonicUs,
-    onError: sampled(STORE_ERROR_LOG_MS, (error: Error, unsaid) =>
-      log.warn({ error: error.message, unsaid }, 'the store fails'),
-    ),
+    onError: failed,
+    observer: { called, failed },
   })
   if (!opened.ok) return { ok: false, faults: [`LIMITER_STORE: ${opened.fault}`] }
   for (const warning of opened.warnings) log.warn(warning)

@@ -1,32 +1,30 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, type Histogram, Registry } from 'prom-client'
 import type { AdminPage } from './admin-server.ts'
+import type { DistributionReading } from './distribution.ts'
 
 /**
  * A metric whose values live with whoever counts them and are read when Prometheus asks: counting itself touches no library.
  * Labels come from configuration and code, never from a client.
  */
-type Sampled<Label extends string> = {
+type Metric<Label extends string, Reading> = {
   readonly name: `weir_${string}`
   readonly help: string
   readonly labels: readonly Label[]
-  readonly read: () => Iterable<{ readonly labels: Readonly<Record<Label, string>>; readonly value: number }>
+  readonly read: () => Iterable<{ readonly labels: Readonly<Record<Label, string>> } & Reading>
 }
 
-type Distribution<Label extends string> = {
-  readonly name: `weir_${string}_seconds`
-  readonly help: string
-  readonly labels: readonly Label[]
-  readonly bucketsS: readonly number[]
+type Sampled<Label extends string> = Metric<Label, { readonly value: number }>
+
+type Distributed<Label extends string> = Metric<Label, { readonly distribution: DistributionReading }> & {
+  /** The upper bounds that the distributions were made with. */
+  readonly bounds: readonly number[]
 }
 
 export type Metrics = {
   /** A number that only grows. */
   readonly counter: <Label extends string>(metric: Sampled<Label>) => void
   readonly gauge: <Label extends string>(metric: Sampled<Label>) => void
-  /** Returns the function that records one duration. */
-  readonly histogram: <Label extends string>(
-    metric: Distribution<Label>,
-  ) => (labels: Readonly<Record<Label, string>>, seconds: number) => void
+  readonly histogram: <Label extends string>(metric: Distributed<Label>) => void
   /** What `/metrics` answers. */
   readonly page: () => Promise<AdminPage>
 }
@@ -60,16 +58,36 @@ export const createMetrics = (): Metrics => {
         },
       })
     },
-    histogram: ({ name, help, labels, bucketsS }) => {
-      const histogram = new Histogram({
+    histogram: ({ name, help, bounds, read }) => {
+      const get = async () => ({
         name,
         help,
-        labelNames: [...labels],
-        buckets: [...bucketsS],
-        registers: [registry],
+        type: 'histogram',
+        values: [...read()].flatMap(({ labels, distribution }) => series({ name, labels, bounds }, distribution)),
       })
-      return (values, seconds) => histogram.observe(values, seconds)
+      // All that the registry asks of a metric; a histogram of the library itself would count by itself.
+      registry.registerMetric({ name, get } as unknown as Histogram)
     },
     page: async () => ({ status: 200, contentType: registry.contentType, body: await registry.metrics() }),
   }
+}
+
+type Series = {
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly bounds: readonly number[]
+}
+
+/** The lines of a histogram: of each bucket how many values are at most its bound, then their sum and their number. */
+const series = ({ name, labels, bounds }: Series, { counts, sum }: DistributionReading) => {
+  let count = 0
+  const buckets = counts.map((inBucket, index) => {
+    count += inBucket
+    return { metricName: `${name}_bucket`, labels: { ...labels, le: String(bounds[index] ?? '+Inf') }, value: count }
+  })
+  return [
+    ...buckets,
+    { metricName: `${name}_sum`, labels, value: sum },
+    { metricName: `${name}_count`, labels, value: count },
+  ]
 }

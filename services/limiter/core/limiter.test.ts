@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { type Check, domainName } from '../../contract/check.ts'
 import { policyName } from '../../contract/decision.ts'
 import { createLimiterOracle } from './limiter.oracle.ts'
-import { createLimiter, type Observer } from './limiter.ts'
+import { createLimiter } from './limiter.ts'
 import { createMemoryStore } from './memory-store.ts'
+import { type Observer, silentObserver } from './observer.ts'
 import { anyPolicySet, anyValue } from './policy.arbitrary.ts'
 import type { CountingPolicy, Policy, PolicySet, PolicySets } from './policy.ts'
 import type { BucketStore } from './store.ts'
 
-const silent: Observer = { answered: () => {}, uncountable: () => {} }
 const START_US = 1_700_000_000_000_000
 
 const open = (
@@ -24,7 +24,7 @@ const open = (
     policies: () => sets,
     store,
     localStore: createMemoryStore({ nowUs: () => clock.nowUs }),
-    observer: options.observer ?? silent,
+    observer: options.observer ?? silentObserver,
   })
   const replacePolicies = (next: readonly Policy[]) => {
     sets = new Map([[set.domain, { ...set, policies: next }]])
@@ -153,7 +153,10 @@ describe('the limiter', () => {
 
   test('a policy that counts by an attribute that the request lacks does not match, and that is observed', async () => {
     const uncountable: string[] = []
-    const observer = { ...silent, uncountable: (_: unknown, { name }: CountingPolicy) => uncountable.push(name) }
+    const observer = {
+      ...silentObserver,
+      uncountable: (_: unknown, { name }: CountingPolicy) => uncountable.push(name),
+    }
     const { limiter } = open([policy('by-tenant', { by: ['client', 'tenant'] })], { observer })
     expect(await limiter.shouldAllow(check({ client: 'a' }))).toMatchObject({
       answer: { decision: { basis: 'no_policy' } },

@@ -3,7 +3,8 @@ import type { Answer, PolicyName, Quota } from '../../contract/decision.ts'
 import { decide, decideUncounted, quota } from './decide.ts'
 import { createShouldAllowTogether, type JointCheck, type JointChecked } from './joint-check.ts'
 import { type Matched, match } from './match.ts'
-import type { CountingPolicy, PolicySets } from './policy.ts'
+import type { Observer } from './observer.ts'
+import type { PolicySets } from './policy.ts'
 import type { BucketStore, Take } from './store.ts'
 
 type Failed = { readonly ok: false; readonly fault: CheckFault }
@@ -18,13 +19,6 @@ export type ResetDone =
   | { readonly ok: true; readonly policies: readonly PolicyName[] }
   | Failed
   | { readonly ok: false; readonly fault: { readonly kind: 'store_unavailable' } }
-
-/** Told of every answer, on the hot path: implementations allocate nothing and never throw. */
-export type Observer = {
-  readonly answered: (domain: DomainName, answer: Answer) => void
-  /** The policy's conditions hold, but the request lacks an attribute that it counts by. */
-  readonly uncountable: (domain: DomainName, policy: CountingPolicy) => void
-}
 
 export type Limiter = {
   readonly shouldAllow: (check: Check) => Promise<Checked>
@@ -61,12 +55,17 @@ export const createLimiter = ({ policies, store, localStore, observer }: Ports):
       if (!searched.ok) return searched
       const { found } = searched
       if (found.kind === 'counted') for (const policy of found.uncountable) observer.uncountable(check.domain, policy)
-      const answer: Answer =
-        found.kind === 'exempt'
-          ? { decision: { verdict: 'allow', basis: 'exempt' }, shadows: [] }
-          : await count(found.matched, check, { store, localStore })
-      observer.answered(check.domain, answer)
-      return { ok: true, answer }
+      const asked = observer.asked()
+      let answer: Answer | undefined
+      try {
+        answer =
+          found.kind === 'exempt'
+            ? { decision: { verdict: 'allow', basis: 'exempt' }, shadows: [] }
+            : await count(found.matched, check, { store, localStore })
+        return { ok: true, answer }
+      } finally {
+        observer.answered(check, answer, asked)
+      }
     },
 
     peek: async (check) => {

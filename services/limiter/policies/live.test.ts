@@ -92,6 +92,7 @@ test('at the start the policies of the file are in force', async () => {
     digest: expect.stringMatching(/^[0-9a-f]{16}$/),
     loadedAtUs: 1_001,
     lastReload: 'accepted',
+    rejectedReloads: 0,
     problems: [],
   })
 })
@@ -110,6 +111,7 @@ test('a file edited in place is taken over', async () => {
       digest: expect.not.stringMatching(before.status.digest),
       loadedAtUs: 1_002,
       lastReload: 'accepted',
+      rejectedReloads: 0,
       problems: [],
     },
   ])
@@ -181,7 +183,12 @@ test('a rejected reload names the faults once and leaves the last good policies 
   await live.settle()
   for (let second = 0; second < 5; second += 1) await live.tick()
   expect(live.reloads).toEqual([
-    { ...good, lastReload: 'rejected', problems: [expect.objectContaining({ line: 3, path: 'policies[0].capacity' })] },
+    {
+      ...good,
+      lastReload: 'rejected',
+      rejectedReloads: 1,
+      problems: [expect.objectContaining({ line: 3, path: 'policies[0].capacity' })],
+    },
   ])
   expect(live.policies.status()).toBe(live.reloads[0])
   expect(capacityOf(live.policies)).toBe(1)

@@ -14,6 +14,8 @@ export type PolicyStatus = {
   readonly digest: string
   readonly loadedAtUs: number
   readonly lastReload: 'accepted' | 'rejected'
+  /** How many times policies were refused. */
+  readonly rejectedReloads: number
   /** Why the last reload was rejected. */
   readonly problems: readonly PolicyProblem[]
 }
@@ -49,17 +51,27 @@ export const openLivePolicies = async ({
   const first = await load(initial)
   if (!first.ok) return first
 
-  const accepted = (generation: number, { sets, digest }: Loaded) => {
-    const status = { generation, digest, loadedAtUs: clock.nowUs(), lastReload: 'accepted', problems: [] } as const
-    return { sets, status }
-  }
-  let live: { readonly sets: PolicySets; readonly status: PolicyStatus } = accepted(1, first)
+  type Live = { readonly sets: PolicySets; readonly status: PolicyStatus }
+  const accepted = ({ sets, digest }: Loaded, before?: PolicyStatus): Live => ({
+    sets,
+    status: {
+      generation: (before?.generation ?? 0) + 1,
+      digest,
+      loadedAtUs: clock.nowUs(),
+      lastReload: 'accepted',
+      rejectedReloads: before?.rejectedReloads ?? 0,
+      problems: [],
+    },
+  })
+  const rejected = ({ sets, status }: Live, problems: readonly PolicyProblem[]): Live => ({
+    sets,
+    status: { ...status, lastReload: 'rejected', rejectedReloads: status.rejectedReloads + 1, problems },
+  })
+  let live = accepted(first)
   const reload = async (read: ReadFiles) => {
     const loaded = await load(read)
     if (closing.signal.aborted) return
-    live = loaded.ok
-      ? accepted(live.status.generation + 1, loaded)
-      : { sets: live.sets, status: { ...live.status, lastReload: 'rejected', problems: loaded.problems } }
+    live = loaded.ok ? accepted(loaded, live.status) : rejected(live, loaded.problems)
     onReload(live.status)
   }
 

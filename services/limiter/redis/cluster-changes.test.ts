@@ -16,8 +16,9 @@ const openLimiters = async (cluster: RedisCluster, count: number) => {
   const stack = new AsyncDisposableStack()
   const stores: BucketStore[] = []
   const failures: string[] = []
-  const onError = (error: Error) => failures.push(error.message)
-  for (let index = 0; index < count; index += 1) stores.push(stack.use(await openOrThrow(cluster.address, { onError })))
+  const observer = { called: () => {}, failed: (error: Error) => failures.push(error.message) }
+  for (let index = 0; index < count; index += 1)
+    stores.push(stack.use(await openOrThrow(cluster.address, { onError: observer.failed, observer })))
   return { stores, failures, [Symbol.asyncDispose]: () => stack[Symbol.asyncDispose]() }
 }
 

@@ -217,7 +217,7 @@ describe('a Redis that is full', () => {
     await using redis = await startRedis('--maxmemory-policy', 'noeviction')
     const failures: string[] = []
     const opened = await tryToOpen(`redis://127.0.0.1:${redis.port}`, {
-      onError: (error) => failures.push(error.message),
+      observer: { called: () => {}, failed: (error) => failures.push(error.message) },
     })
     if (!opened.ok) throw new Error(opened.fault)
     await using store = opened.store

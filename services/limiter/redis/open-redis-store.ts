@@ -1,9 +1,9 @@
 import type { Timers } from '../../seams/timers.ts'
 import type { BucketStore } from '../core/store.ts'
 import { type Credentials, createConnection, type RedisConnection } from './connect.ts'
+import { observeRun, type StoreObserver } from './observe-run.ts'
 import { createRedisStore } from './redis-store.ts'
 import { createRunScript } from './run-script.ts'
-import type { RunScript } from './shard-queue.ts'
 import { createShards } from './shards.ts'
 import type { RedisAddress } from './store-address.ts'
 
@@ -27,13 +27,14 @@ type Options = {
   readonly timers: Timers
   readonly randomness: () => number
   readonly monotonicUs: () => number
-  /** A connection or a call failed. Called often while the store is away. */
+  /** A connection failed. */
   readonly onError: (error: Error) => void
+  readonly observer: StoreObserver
 }
 
 /** Connects, and makes sure that every limiter of this Redis spreads its buckets over the same number of shards. */
 export const openRedisStore = async (options: Options): Promise<OpenRedisStore> => {
-  const { address, credentials, randomness, onError, shardCount, deadlineMs, timers, monotonicUs } = options
+  const { address, credentials, randomness, onError, observer, shardCount, deadlineMs, timers, monotonicUs } = options
   const connection = createConnection({ address, credentials, randomness, onError })
   const failed = async (fault: string) => {
     await connection[Symbol.asyncDispose]()
@@ -47,7 +48,8 @@ export const openRedisStore = async (options: Options): Promise<OpenRedisStore> 
       return failed(
         `LIMITER_SHARDS is ${shardCount}, but this Redis holds buckets of limiters with ${agreed}: set it to ${agreed}`,
       )
-    const run = reporting(createRunScript({ connection, retryMs: deadlineMs, timers, monotonicUs }), onError)
+    const script = createRunScript({ connection, retryMs: deadlineMs, timers, monotonicUs })
+    const run = observeRun(script, observer, monotonicUs)
     const store = createRedisStore({ shards: createShards(shardCount), run, ...options })
     const dispose = () => connection[Symbol.asyncDispose]()
     return { ok: true, store: { ...store, [Symbol.asyncDispose]: dispose }, warnings: await memoryWarnings(connection) }
@@ -55,18 +57,6 @@ export const openRedisStore = async (options: Options): Promise<OpenRedisStore> 
     return failed(messageOf(error))
   }
 }
-
-/** The store treats a call that failed as an outcome; an operator wants to know why. */
-const reporting =
-  (run: RunScript, onError: Options['onError']): RunScript =>
-  async (operations) => {
-    try {
-      return await run(operations)
-    } catch (error) {
-      onError(error instanceof Error ? error : new Error(String(error)))
-      throw error
-    }
-  }
 
 const connectWithin = (connection: RedisConnection, timers: Timers) =>
   new Promise<string | undefined>((resolve) => {

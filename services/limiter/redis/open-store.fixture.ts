@@ -19,6 +19,7 @@ export const tryToOpen = (text: string, options: Options = {}) => {
     randomness: Math.random,
     monotonicUs: () => Math.floor(performance.now() * 1000),
     onError: () => {},
+    observer: { called: () => {}, failed: () => {} },
     ...options,
   })
 }

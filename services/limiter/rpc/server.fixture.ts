@@ -4,6 +4,7 @@ import { policyName } from '../../contract/decision.ts'
 import { adminService, rateLimitService } from '../../wire/protocol.ts'
 import { createLimiter } from '../core/limiter.ts'
 import { createMemoryStore } from '../core/memory-store.ts'
+import { silentObserver } from '../core/observer.ts'
 import type { BucketStore } from '../core/store.ts'
 import { type Admin, createRpcServer } from './server.ts'
 
@@ -30,7 +31,7 @@ export const openServer = async ({ admin, store, onBug = failTest }: Options = {
     policies: () => new Map([[domain, { domain, subject: 'client', policies: [policy] }]]),
     store: store ?? createMemoryStore({ nowUs: () => 1_700_000_000_000_000 }),
     localStore: createMemoryStore({ nowUs: () => 1_700_000_000_000_000 }),
-    observer: { answered: () => {}, uncountable: () => {} },
+    observer: silentObserver,
   })
   const server = createRpcServer({ limiter, admin, onBug })
   const bound = await server.listen('127.0.0.1:0')

@@ -1,0 +1,33 @@
+import type { RunScript } from './shard-queue.ts'
+
+export type StoreObserver = {
+  /** One call of the script has ended: how many takes it stood for, and the operations that they were merged into. */
+  readonly called: (call: {
+    readonly takes: number
+    readonly operations: number
+    readonly elapsedUs: number
+    readonly ok: boolean
+  }) => void
+  /** A call was in vain. Called often while the store is away. */
+  readonly failed: (error: Error) => void
+}
+
+/** Tells of each call; the store itself treats one that failed as an outcome. */
+export const observeRun =
+  (run: RunScript, observer: StoreObserver, monotonicUs: () => number): RunScript =>
+  async (operations) => {
+    const startUs = monotonicUs()
+    const ended = (ok: boolean) => {
+      const takes = operations.reduce((sum, { times }) => sum + times, 0)
+      observer.called({ takes, operations: operations.length, elapsedUs: monotonicUs() - startUs, ok })
+    }
+    try {
+      const reply = await run(operations)
+      ended(true)
+      return reply
+    } catch (error) {
+      ended(false)
+      observer.failed(error instanceof Error ? error : new Error(String(error)))
+      throw error
+    }
+  }

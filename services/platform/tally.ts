@@ -1,0 +1,20 @@
+import { createLabelled } from './labelled.ts'
+
+/** Counts by a fixed number of labels; an addition allocates nothing once its labels have been seen. */
+export type Tally<Label extends string> = {
+  readonly labels: readonly Label[]
+  /** One value for each label, in order. */
+  readonly add: (...values: readonly string[]) => void
+  readonly read: () => readonly { readonly labels: Readonly<Record<Label, string>>; readonly value: number }[]
+}
+
+export const createTally = <const Label extends string>(labels: readonly Label[]): Tally<Label> => {
+  const counts = createLabelled(labels, () => ({ count: 0 }))
+  return {
+    labels,
+    add: (...values) => {
+      counts.at(...values).count += 1
+    },
+    read: () => counts.read().map(({ labels: values, item }) => ({ labels: values, value: item.count })),
+  }
+}
