@@ -4,6 +4,7 @@ import { domainName } from '../../contract/check.ts'
 import { policyName } from '../../contract/decision.ts'
 import { createLimiter } from './limiter.ts'
 import { createMemoryStore } from './memory-store.ts'
+import { silentObserver } from './observer.ts'
 import type { Condition, CountingPolicy, Policy } from './policy.ts'
 import type { BucketStore } from './store.ts'
 
@@ -39,7 +40,7 @@ const open = (policies: readonly Policy[], store?: BucketStore) => {
     policies: () => new Map([[api, { domain: api, subject: 'client', policies }]]),
     store: store ?? createMemoryStore({ nowUs }),
     localStore: createMemoryStore({ nowUs }),
-    observer: { answered: () => {}, uncountable: (_, { name }) => uncountable.push(name) },
+    observer: { ...silentObserver, uncountable: (_, { name }) => uncountable.push(name) },
   })
   /** Each part's decision in a few words: `allow per-client 2` has 2 tokens left. */
   const ask = async (...parts: readonly Part[]) => {

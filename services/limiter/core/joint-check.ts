@@ -4,6 +4,7 @@ import { type Answer, policyName } from '../../contract/decision.ts'
 import { countBuckets, countTogether } from './joint.ts'
 import { bucketKey, crossSubjectGroup, subjectGroup } from './key.ts'
 import { type JointMatch, type Matched, matchTogether } from './match.ts'
+import type { Observer } from './observer.ts'
 import type { CountingPolicy, PolicySet, PolicySets } from './policy.ts'
 import type { BucketStore } from './store.ts'
 
@@ -29,10 +30,7 @@ type Ports = {
   readonly policies: () => PolicySets
   readonly store: BucketStore
   readonly localStore: Pick<BucketStore, 'take'>
-  readonly observer: {
-    readonly answered: (domain: DomainName, answer: Answer) => void
-    readonly uncountable: (domain: DomainName, policy: CountingPolicy) => void
-  }
+  readonly observer: Observer
 }
 
 export const createShouldAllowTogether =
@@ -50,12 +48,17 @@ export const createShouldAllowTogether =
     if (countBuckets(counted) > MAX_BUCKETS)
       return invalid('descriptors', `are charged to more than ${MAX_BUCKETS} buckets: send fewer`)
     for (const policy of countedNowhere(found)) observer.uncountable(domain, policy)
-    const answers = (await countTogether(counted, { store, localStore })).map(
-      (answer, index): Answer =>
-        found[index]?.kind === 'exempt' && parts[index]?.limit === undefined ? EXEMPT : answer,
-    )
-    for (const answer of answers) observer.answered(domain, answer)
-    return { ok: true, answers }
+    const asked = parts.map(({ attributes }) => ({ domain, attributes, mark: observer.asked() }))
+    let answers: readonly Answer[] | undefined
+    try {
+      answers = (await countTogether(counted, { store, localStore })).map(
+        (answer, index): Answer =>
+          found[index]?.kind === 'exempt' && parts[index]?.limit === undefined ? EXEMPT : answer,
+      )
+      return { ok: true, answers }
+    } finally {
+      for (const [index, part] of asked.entries()) observer.answered(part, answers?.[index], part.mark)
+    }
   }
 
 const EXEMPT: Answer = { decision: { verdict: 'allow', basis: 'exempt' }, shadows: [] }

@@ -7,7 +7,7 @@ export type Observer = {
   /** A check of a known domain is about to be counted. What this returns is given back with its answer. */
   readonly asked: () => number
   /** No answer: a bug was met. */
-  readonly answered: (check: Check, answer: Answer | undefined, asked: number) => void
+  readonly answered: (check: Pick<Check, 'domain' | 'attributes'>, answer: Answer | undefined, asked: number) => void
   /** The policy's conditions hold, but the request lacks an attribute that it counts by. */
   readonly uncountable: (domain: DomainName, policy: CountingPolicy) => void
 }
