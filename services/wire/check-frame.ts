@@ -52,14 +52,18 @@ export const idAfter = (firstId: number, index: number) => (firstId + index) >>>
 
 export type DecodedCheckFrame =
   | { readonly ok: true; readonly firstId: number; readonly checks: readonly ParsedCheck[] }
-  | { readonly ok: false }
+  | { readonly ok: false; readonly problem: string }
+
+const TOO_MANY_CHECKS = { ok: false, problem: `the frame holds more than ${MAX_FRAME_CHECKS} checks` } as const
+const NO_FRAME = { ok: false, problem: 'the message is no CheckFrame of proto/weir/v1' } as const
 
 /** Bytes that are no CheckFrame are a value; so is each check that breaks a limit. */
 export const decodeCheckFrame = (bytes: Buffer): DecodedCheckFrame => {
   try {
     const { firstId = 0, checks } = requestDeserialize(bytes)
+    if (checks.length > MAX_FRAME_CHECKS) return TOO_MANY_CHECKS
     return { ok: true, firstId, checks: checks.map(decodeCheck) }
   } catch {
-    return { ok: false }
+    return NO_FRAME
   }
 }

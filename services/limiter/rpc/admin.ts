@@ -41,7 +41,7 @@ export const createAdmin = ({ limiter, onBug, readToken, log }: Options) => {
       request,
     }: ServerUnaryCall<Decoded<Message>, Response>): Promise<Response | CallFault> => {
       if (!(await carriesToken(metadata, readToken))) return { kind: 'unauthenticated' }
-      if (!request.ok) return { kind: 'not_a_message' }
+      if (!request.ok) return request
       const parsed = decodeAdminCheck(request.message)
       return parsed.ok ? answer(parsed.check, request.message) : parsed.fault
     }

@@ -8,14 +8,19 @@ import { silentObserver } from '../core/observer.ts'
 import type { BucketStore } from '../core/store.ts'
 import { type Admin, createRpcServer } from './server.ts'
 
-type Options = { readonly admin?: Admin; readonly store?: BucketStore; readonly onBug?: (error: unknown) => void }
+type Options = {
+  readonly admin?: Admin
+  readonly store?: BucketStore
+  readonly onBug?: (error: unknown) => void
+  readonly target?: string
+}
 
 const failTest = (error: unknown) => {
   throw error
 }
 
 /** A real server on a free port, with one policy: 10 tokens by client, 1 a minute. */
-export const openServer = async ({ admin, store, onBug = failTest }: Options = {}) => {
+export const openServer = async ({ admin, store, onBug = failTest, target = '127.0.0.1:0' }: Options = {}) => {
   const domain = domainName('api')
   const policy = {
     kind: 'counting',
@@ -34,7 +39,7 @@ export const openServer = async ({ admin, store, onBug = failTest }: Options = {
     observer: silentObserver,
   })
   const server = createRpcServer({ limiter, admin, onBug })
-  const bound = await server.listen('127.0.0.1:0')
+  const bound = await server.listen(target)
   if (!bound.ok) throw bound.fault.error
   return { server, port: bound.port, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
 }

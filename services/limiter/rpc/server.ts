@@ -1,11 +1,13 @@
 import { logVerbosity, Server, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js'
-import { MAX_MESSAGE_BYTES } from '../../wire/protocol.ts'
+import { MAX_FRAME_BYTES } from '../../wire/protocol.ts'
 import type { Limiter } from '../core/limiter.ts'
 import { type AdminCallLog, adminCallsService, createAdmin } from './admin.ts'
+import { createCallsUnderWay } from './calls-under-way.ts'
 import type { OnBug } from './guarded.ts'
 import { createHealth } from './health.ts'
 import { createReflection } from './reflection.ts'
 import { createShouldAllow, shouldAllowService } from './should-allow.ts'
+import { createShouldAllowStream, shouldAllowStreamService } from './stream/should-allow-stream.ts'
 import { removeStaleSocket, restrictSocket } from './unix-socket.ts'
 
 const MAX_STREAMS_PER_CONNECTION = 1_000
@@ -42,15 +44,20 @@ export type RpcServer = AsyncDisposable & {
 export const createRpcServer = ({ limiter, admin, onBug }: Options): RpcServer => {
   // Its complaints reach the caller as values.
   setLogVerbosity(logVerbosity.NONE)
+  const callsUnderWay = createCallsUnderWay()
+  const stream = createShouldAllowStream({ limiter, onBug, callsUnderWay })
   const server = new Server({
-    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
-    'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
+    interceptors: [stream.interceptor],
+    'grpc.max_receive_message_length': MAX_FRAME_BYTES,
+    'grpc.max_send_message_length': MAX_FRAME_BYTES,
     'grpc.max_concurrent_streams': MAX_STREAMS_PER_CONNECTION,
     'grpc.max_metadata_size': MAX_METADATA_BYTES,
     'grpc.max_connection_age_ms': MAX_CONNECTION_AGE_MS,
-    'grpc.max_connection_age_grace_ms': DRAIN_MS,
   })
-  server.addService(shouldAllowService, createShouldAllow(limiter, onBug))
+  server.addService(
+    { ...shouldAllowService, ...shouldAllowStreamService },
+    { ...createShouldAllow({ limiter, onBug, callsUnderWay }), ...stream.handlers },
+  )
   if (admin !== undefined) server.addService(adminCallsService, createAdmin({ limiter, onBug, ...admin }))
 
   const served = COMPONENTS.filter((name) => admin !== undefined || name !== 'weir.v1.Admin')
@@ -68,7 +75,11 @@ export const createRpcServer = ({ limiter, admin, onBug }: Options): RpcServer =
     },
     [Symbol.asyncDispose]: async () => {
       for (const name of served) health.setStatus(name, 'NOT_SERVING')
+      // A health watcher's stream never ends by itself, nor does that of a caller who does not read its decisions.
+      const force = setTimeout(() => server.forceShutdown(), DRAIN_MS)
+      await stream.drain()
       await shutDown(server)
+      clearTimeout(force)
     },
   }
 }
@@ -85,11 +96,8 @@ const shutDown = (server: Server) =>
     // grpc-js waits for ever for a connection that was just breaking: Node tells nobody of its end. Asked again, it does not
     // know that connection any more, and has told all others to close.
     const askAgain = setTimeout(() => server.tryShutdown(done), ASK_AGAIN_MS)
-    // A health watcher's stream never ends by itself.
-    const force = setTimeout(() => server.forceShutdown(), DRAIN_MS)
     const done = () => {
       clearTimeout(askAgain)
-      clearTimeout(force)
       resolve()
     }
     server.tryShutdown(done)

@@ -3,12 +3,10 @@ import { encodeAnswer } from '../../wire/answer.ts'
 import { decodeCheck } from '../../wire/check.ts'
 import { type RateLimitDefinition, rateLimitService } from '../../wire/protocol.ts'
 import type { Limiter } from '../core/limiter.ts'
+import type { CallsUnderWay } from './calls-under-way.ts'
 import { type Decoded, tolerant } from './decoded.ts'
 import { guarded, type OnBug } from './guarded.ts'
 import { type CallFault, statusOf } from './status.ts'
-
-/** Calls under way at once; a further one is refused at once instead of queueing without a bound. */
-const MAX_CALLS = 10_000
 
 type Method = RateLimitDefinition['ShouldAllow']
 type Request = Decoded<ReturnType<Method['requestDeserialize']>>
@@ -16,11 +14,11 @@ type Response = Parameters<Method['responseSerialize']>[0]
 
 export const shouldAllowService = { ShouldAllow: tolerant(rateLimitService.ShouldAllow) }
 
-export const createShouldAllow = (limiter: Limiter, onBug: OnBug) => {
-  let callsUnderWay = 0
+type Options = { readonly limiter: Limiter; readonly onBug: OnBug; readonly callsUnderWay: CallsUnderWay }
 
+export const createShouldAllow = ({ limiter, onBug, callsUnderWay }: Options) => {
   const answer = async (request: Request): Promise<Response | CallFault> => {
-    if (!request.ok) return { kind: 'not_a_message' }
+    if (!request.ok) return request
     const parsed = decodeCheck(request.message)
     if (!parsed.ok) return parsed.fault
     const checked = await limiter.shouldAllow(parsed.check)
@@ -28,10 +26,9 @@ export const createShouldAllow = (limiter: Limiter, onBug: OnBug) => {
   }
 
   const ShouldAllow: handleUnaryCall<Request, Response> = async (call, respond) => {
-    if (callsUnderWay >= MAX_CALLS) return reply(respond, { kind: 'too_many_calls' })
-    callsUnderWay += 1
+    if (!callsUnderWay.enter()) return reply(respond, { kind: 'too_many_calls' })
     const answered = await guarded(() => answer(call.request), onBug)
-    callsUnderWay -= 1
+    callsUnderWay.leave()
     if (!call.cancelled) reply(respond, answered)
   }
   return { ShouldAllow }

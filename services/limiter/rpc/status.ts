@@ -1,5 +1,6 @@
 import { type ServiceError, status } from '@grpc/grpc-js'
 import type { CheckFault } from '../../contract/check.ts'
+import { MAX_MESSAGE_BYTES } from '../../wire/protocol.ts'
 
 type Refused = Pick<ServiceError, 'code' | 'details'>
 
@@ -7,7 +8,9 @@ export const STORE_UNAVAILABLE = 'the store does not answer'
 
 export type CallFault =
   | CheckFault
-  | { readonly kind: 'store_unavailable' | 'not_a_message' | 'too_many_calls' | 'unauthenticated' | 'bug' }
+  | {
+      readonly kind: 'store_unavailable' | 'not_a_message' | 'too_large' | 'too_many_calls' | 'unauthenticated' | 'bug'
+    }
 
 /** What a caller is told who gets no answer: the gRPC status, the field at fault, and the remedy. */
 export const statusOf = (fault: CallFault): Refused => {
@@ -20,6 +23,8 @@ export const statusOf = (fault: CallFault): Refused => {
     }
     case 'not_a_message':
       return { code: status.INVALID_ARGUMENT, details: 'the request is not a message of proto/weir/v1' }
+    case 'too_large':
+      return { code: status.RESOURCE_EXHAUSTED, details: `the message is over ${MAX_MESSAGE_BYTES} bytes` }
     case 'too_many_calls':
       return {
         code: status.RESOURCE_EXHAUSTED,

@@ -1,0 +1,78 @@
+import { type ServerDuplexStream, status } from '@grpc/grpc-js'
+import type { ParsedCheck } from '../../../contract/check.ts'
+import { type DecodedCheckFrame, idAfter } from '../../../wire/check-frame.ts'
+import type { StreamDecision } from '../../../wire/decision-frame.ts'
+import { createDecisionWriter } from './decision-writer.ts'
+import type { ReadGate } from './read-gates.ts'
+
+/**
+ * Checks that one stream may have read but not yet seen the decisions leave for. At so many it is read no further, so that a
+ * caller who does not read decisions costs at most these and one frame more.
+ */
+const MAX_UNANSWERED = 2_000
+
+export type StreamCall = ServerDuplexStream<DecodedCheckFrame, Buffer>
+
+type Options = {
+  readonly call: StreamCall
+  readonly gate: ReadGate
+  /** Never rejects. */
+  readonly decide: (id: number, parsed: ParsedCheck) => Promise<StreamDecision>
+  readonly onClose: () => void
+}
+
+export type OpenStream = {
+  /** Tells the caller to send no more, answers what it sent, and ends when it half-closes. */
+  readonly drain: () => void
+  /** Ends as soon as everything that was read is answered. */
+  readonly finish: () => void
+}
+
+/** Serves one call of ShouldAllowStream. */
+export const openStream = ({ call, gate, decide, onClose }: Options): OpenStream => {
+  let unanswered = 0
+  let isFinishing = false
+  let isClosed = false
+
+  const endIfDone = () => {
+    if (isFinishing && unanswered === 0 && !isClosed) call.end()
+  }
+
+  const finish = () => {
+    isFinishing = true
+    endIfDone()
+  }
+
+  const writer = createDecisionWriter({
+    write: (frame, written) => {
+      if (!isClosed) call.write(frame, written)
+    },
+    onWritten: (decisions) => {
+      unanswered -= decisions
+      if (unanswered < MAX_UNANSWERED) gate.open()
+      endIfDone()
+    },
+  })
+
+  call.on('data', (frame: DecodedCheckFrame) => {
+    if (!frame.ok) {
+      gate.close()
+      call.emit('error', { code: status.INVALID_ARGUMENT, details: frame.problem })
+      return
+    }
+    unanswered += frame.checks.length
+    if (unanswered >= MAX_UNANSWERED) gate.close()
+    for (const [index, parsed] of frame.checks.entries()) {
+      void decide(idAfter(frame.firstId, index), parsed).then((decision) => {
+        if (!isClosed) writer.add(decision)
+      })
+    }
+  })
+  call.on('end', finish)
+  call.on('close', () => {
+    isClosed = true
+    onClose()
+  })
+
+  return { drain: writer.drain, finish }
+}

@@ -1,0 +1,80 @@
+import { type handleBidiStreamingCall, status } from '@grpc/grpc-js'
+import type { ParsedCheck } from '../../../contract/check.ts'
+import type { DecodedCheckFrame } from '../../../wire/check-frame.ts'
+import type { StreamDecision } from '../../../wire/decision-frame.ts'
+import { shouldAllowStream } from '../../../wire/should-allow-stream.ts'
+import type { Limiter } from '../../core/limiter.ts'
+import type { CallsUnderWay } from '../calls-under-way.ts'
+import { guarded, type OnBug } from '../guarded.ts'
+import { type CallFault, statusOf } from '../status.ts'
+import { type OpenStream, openStream } from './open-stream.ts'
+import { createReadGates } from './read-gates.ts'
+
+/** Streams at once; a further one is refused. */
+const MAX_STREAMS = 4_096
+/** How long callers that were told of the drain may go on sending before their streams end. */
+const HALF_CLOSE_MS = 1_000
+
+export const shouldAllowStreamService = { ShouldAllowStream: shouldAllowStream }
+
+type Options = { readonly limiter: Limiter; readonly onBug: OnBug; readonly callsUnderWay: CallsUnderWay }
+
+/** ShouldAllowStream. Its interceptor has to be the server's. */
+export const createShouldAllowStream = ({ limiter, onBug, callsUnderWay }: Options) => {
+  const { interceptor, gateOf } = createReadGates()
+  const streams = new Set<OpenStream>()
+  const drained = Promise.withResolvers<void>()
+  let isDraining = false
+
+  const decide = async (id: number, parsed: ParsedCheck): Promise<StreamDecision> => {
+    if (!parsed.ok) return failed(id, parsed.fault)
+    if (!callsUnderWay.enter()) return failed(id, { kind: 'too_many_calls' })
+    const checked = await guarded(() => limiter.shouldAllow(parsed.check), onBug)
+    callsUnderWay.leave()
+    if ('kind' in checked) return failed(id, checked)
+    return checked.ok ? { id, ok: true, answer: checked.answer } : failed(id, checked.fault)
+  }
+
+  const ShouldAllowStream: handleBidiStreamingCall<DecodedCheckFrame, Buffer> = (call) => {
+    const gate = gateOf(call)
+    if (gate === undefined) throw new Error('the interceptor of ShouldAllowStream is not the server’s')
+    if (streams.size >= MAX_STREAMS) return void call.emit('error', TOO_MANY_STREAMS)
+    const stream = openStream({
+      call,
+      gate,
+      decide,
+      onClose: () => {
+        streams.delete(stream)
+        if (isDraining && streams.size === 0) drained.resolve()
+      },
+    })
+    streams.add(stream)
+    if (isDraining) stream.drain()
+  }
+
+  return {
+    handlers: { ShouldAllowStream },
+    interceptor,
+    /** Resolves when every stream has ended. */
+    drain: async () => {
+      isDraining = true
+      if (streams.size === 0) return
+      for (const stream of streams) stream.drain()
+      const timer = setTimeout(() => {
+        for (const stream of streams) stream.finish()
+      }, HALF_CLOSE_MS)
+      await drained.promise
+      clearTimeout(timer)
+    },
+  }
+}
+
+const TOO_MANY_STREAMS = {
+  code: status.RESOURCE_EXHAUSTED,
+  details: 'the limiter has too many streams; ask another replica',
+}
+
+const failed = (id: number, fault: CallFault): StreamDecision => {
+  const { code, details } = statusOf(fault)
+  return { id, ok: false, code, message: details }
+}
