@@ -20,8 +20,9 @@ const rooms: Readonly<Record<string, Room>> = {
   'limiter/core': { pure: true, imports: ['contract', 'bucket'], libraries: [] },
   'limiter/policies': { imports: ['contract', 'seams', 'bucket', 'limiter/core'], libraries: ['yaml', 'zod'] },
   'limiter/redis': { imports: ['seams', 'bucket', 'breaker', 'limiter/core'], libraries: ['ioredis'] },
+  'limiter/stream': { imports: ['contract', 'wire'], libraries: ['@grpc/grpc-js'] },
   'limiter/rpc': {
-    imports: ['contract', 'wire', 'limiter/core'],
+    imports: ['contract', 'wire', 'limiter/core', 'limiter/stream'],
     libraries: ['@grpc/grpc-js', '@grpc/proto-loader', '@grpc/reflection', 'grpc-health-check'],
   },
   'limiter/telemetry': { imports: ['contract', 'platform', 'limiter/core'], libraries: [] },

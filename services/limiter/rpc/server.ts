@@ -7,7 +7,7 @@ import type { OnBug } from './guarded.ts'
 import { createHealth } from './health.ts'
 import { createReflection } from './reflection.ts'
 import { createShouldAllow, shouldAllowService } from './should-allow.ts'
-import { createShouldAllowStream, shouldAllowStreamService } from './stream/should-allow-stream.ts'
+import { createShouldAllowStream, shouldAllowStreamService } from './should-allow-stream.ts'
 import { removeStaleSocket, restrictSocket } from './unix-socket.ts'
 
 const MAX_STREAMS_PER_CONNECTION = 1_000

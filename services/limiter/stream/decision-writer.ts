@@ -1,4 +1,4 @@
-import { encodeDecisionFrames, encodeDrainingFrame, type StreamDecision } from '../../../wire/decision-frame.ts'
+import { encodeDecisionFrames, encodeDrainingFrame, type StreamDecision } from '../../wire/decision-frame.ts'
 
 type Options = {
   /** `written` is called when the frame has left for the caller, and never if the caller is gone. */

@@ -1,7 +1,7 @@
 import { type ServerDuplexStream, status } from '@grpc/grpc-js'
-import type { ParsedCheck } from '../../../contract/check.ts'
-import { type DecodedCheckFrame, idAfter } from '../../../wire/check-frame.ts'
-import type { StreamDecision } from '../../../wire/decision-frame.ts'
+import type { ParsedCheck } from '../../contract/check.ts'
+import { type DecodedCheckFrame, idAfter } from '../../wire/check-frame.ts'
+import type { StreamDecision } from '../../wire/decision-frame.ts'
 import { createDecisionWriter } from './decision-writer.ts'
 import type { ReadGate } from './read-gates.ts'
 

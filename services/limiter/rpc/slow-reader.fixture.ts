@@ -1,7 +1,7 @@
 import { connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
-import { decodeDecisionFrame, type StreamDecision } from '../../../wire/decision-frame.ts'
-import { rateLimitService } from '../../../wire/protocol.ts'
+import { decodeDecisionFrame, type StreamDecision } from '../../wire/decision-frame.ts'
+import { rateLimitService } from '../../wire/protocol.ts'
 
 /** A caller who sends all these frames and reads nothing until told to; grpc-js's client reads whether its caller does or not. */
 export const openSlowReader = (target: string, frames: readonly Buffer[]) => {

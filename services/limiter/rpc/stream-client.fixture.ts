@@ -1,6 +1,6 @@
 import { Client, credentials, type StatusObject } from '@grpc/grpc-js'
-import { type DecisionFrame, decodeDecisionFrame, type StreamDecision } from '../../../wire/decision-frame.ts'
-import { rateLimitService } from '../../../wire/protocol.ts'
+import { type DecisionFrame, decodeDecisionFrame, type StreamDecision } from '../../wire/decision-frame.ts'
+import { rateLimitService } from '../../wire/protocol.ts'
 
 const { path, requestSerialize } = rateLimitService.ShouldAllowStream
 type Checks = NonNullable<Parameters<typeof requestSerialize>[0]['checks']>
