@@ -2,18 +2,21 @@ import { type AdminRoutes, json, text } from '../platform/admin-server.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import type { PolicySets } from './core/policy.ts'
 import type { LivePolicies, PolicyStatus } from './policies/live.ts'
+import type { TopOffendersPage } from './telemetry/top-offenders.ts'
 
 type Sources = {
   readonly metrics: Metrics
   readonly policies: LivePolicies
+  readonly top: () => TopOffendersPage
   readonly isDraining: () => boolean
 }
 
 /** What the limiter's admin port serves. */
-export const adminRoutes = ({ metrics, policies, isDraining }: Sources): AdminRoutes => ({
+export const adminRoutes = ({ metrics, policies, top, isDraining }: Sources): AdminRoutes => ({
   '/livez': () => text(200, 'alive'),
   '/readyz': () => (isDraining() ? text(503, 'draining') : text(200, 'ready')),
   '/metrics': metrics.page,
+  '/top': () => json(top()),
   '/policies': () => json({ ...describeStatus(policies.status()), domains: describeSets(policies.current()) }),
 })
 

@@ -77,6 +77,18 @@ test('the admin port answers probes and metrics', async () => {
   expect(metrics).toContain('weir_decisions_total{domain="api",policy="per-client",verdict="allow",basis="bucket"} 1\n')
 })
 
+test('/top names whom policies refused most', async () => {
+  await using limiter = await openLimiter(policies(5))
+  for (let asked = 0; asked < 9; asked += 1) await limiter.client.shouldAllow(ask('greedy'))
+  await limiter.client.shouldAllow(ask('polite'))
+  const greedy = [{ subject: 'greedy', refusedAtLeast: 4, refusedAtMost: 4 }]
+  expect(await (await limiter.admin('/top')).json()).toEqual({
+    lastMinutes: expect.any(Number),
+    overall: greedy,
+    policies: [{ domain: 'api', policy: 'per-client', offenders: greedy }],
+  })
+})
+
 test.each(['SIGTERM', 'SIGINT'] as const)(
   '%s under load drains: no call fails that was taken, the exit code is 0 within 5 s',
   async (signal) => {

@@ -18,7 +18,9 @@ import { readLimiterSettings } from './settings.ts'
 import { publishChecks } from './telemetry/check-metrics.ts'
 import { publishMemoryStore } from './telemetry/memory-store-metrics.ts'
 import { publishPolicies } from './telemetry/policy-metrics.ts'
+import { observeRefusals } from './telemetry/refusals.ts'
 import { publishStoreCalls } from './telemetry/store-metrics.ts'
+import { createTopOffenders } from './telemetry/top-offenders.ts'
 
 const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   const read = readLimiterSettings(process.env)
@@ -42,15 +44,23 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   if (!store.ok) return store
   resources.use(store.store)
   if (store.memoryStats !== undefined) publishMemoryStore(metrics, store.memoryStats)
+  const { monotonicUs } = systemMonotonicClock
+  const top = createTopOffenders(monotonicUs())
   const limiter = createLimiter({
     policies: policies.current,
     store: store.store,
-    localStore: createMemoryStore({ nowUs: systemMonotonicClock.monotonicUs }),
-    observer: publishChecks(metrics, systemMonotonicClock.monotonicUs),
+    localStore: createMemoryStore({ nowUs: monotonicUs }),
+    observer: observeRefusals({
+      observer: publishChecks(metrics, monotonicUs),
+      top,
+      subjectOf: (domain) => policies.current().get(domain)?.subject,
+      log: (refusal) => log.info(refusal, 'refused'),
+      monotonicUs,
+    }),
   })
 
   let draining = false
-  const routes = adminRoutes({ metrics, policies, isDraining: () => draining })
+  const routes = adminRoutes({ metrics, policies, top: () => top.read(monotonicUs()), isDraining: () => draining })
   const adminServer = await openAdminServer({
     setting: 'LIMITER_ADMIN_ADDRESS',
     address: settings.LIMITER_ADMIN_ADDRESS,
