@@ -4,6 +4,7 @@ import { existsSync, globSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 const packages = [
+  { name: 'openssl', program: 'openssl' },
   { name: 'postgresql', program: 'initdb' },
   { name: 'redis-server', program: 'redis-server' },
 ] as const

@@ -1,6 +1,7 @@
 import { unwatchFile, watchFile } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 
 /** What a file holds that may change while it is in use. */
 export type LiveFile<Value> = Disposable & { readonly current: () => Value }
@@ -14,12 +15,12 @@ export type OpenLiveFile<Value> =
   | { readonly ok: true; readonly file: LiveFile<Value> }
   | { readonly ok: false; readonly problems: readonly string[] }
 
-type Options<Value> = {
-  readonly path: string
-  readonly parse: (text: string) => FileContent<Value>
+type Options<Name extends string, Value> = {
+  readonly paths: Readonly<Record<Name, string>>
+  readonly parse: (texts: Readonly<Record<Name, string>>) => FileContent<Value>
   /** Told of every reload. One with problems has left the last good content in force. */
   readonly onReload: (reload: FileContent<Value>) => void
-  /** How often the file is looked at, and how long a change must stand still before it is believed. */
+  /** How often the files are looked at, and how long a change must stand still before it is believed. */
   readonly pollMs?: number
   readonly settleMs?: number
 }
@@ -29,30 +30,45 @@ const SETTLE_MS = 100
 const MAX_BYTES = 8 * 1024 * 1024
 
 /** Reads the file now, and again whenever it has changed. */
-export const openLiveFile = async <Value>({
+export const openLiveFile = <Value>({
   path,
+  parse,
+  ...options
+}: Omit<Options<'file', Value>, 'paths' | 'parse'> & {
+  readonly path: string
+  readonly parse: (text: string) => FileContent<Value>
+}): Promise<OpenLiveFile<Value>> =>
+  openLiveFiles({ ...options, paths: { file: path }, parse: ({ file }) => parse(file) })
+
+/** Reads files that make sense only together now, and again whenever one of them has changed. */
+export const openLiveFiles = async <Name extends string, Value>({
+  paths,
   parse,
   onReload,
   pollMs = POLL_MS,
   settleMs = SETTLE_MS,
-}: Options<Value>): Promise<OpenLiveFile<Value>> => {
+}: Options<Name, Value>): Promise<OpenLiveFile<Value>> => {
   const opened = Promise.withResolvers<void>()
   let reloads = opened.promise
   const changed = () => {
     reloads = reloads.then(() => reload())
   }
+  const watched = Object.values<string>(paths)
+  const unwatch = () => {
+    for (const path of watched) unwatchFile(path, changed)
+  }
   // It compares what the path leads to, so it also sees Kubernetes swap the symbolic link of a mounted secret. It begins
   // before the first read: a change in between is read twice rather than not at all.
-  watchFile(path, { interval: pollMs, persistent: false }, changed)
-  const first = parseRead(await readText(path), parse)
+  for (const path of watched) watchFile(path, { interval: pollMs, persistent: false }, changed)
+  const first = parseRead(await readTexts(paths), parse)
   if (!first.ok) {
-    unwatchFile(path, changed)
+    unwatch()
     return first
   }
   let { value } = first
   let isClosed = false
   const reload = async () => {
-    const content = parseRead(await readSettled(path, settleMs), parse)
+    const content = parseRead(await readSettled(paths, settleMs), parse)
     if (isClosed) return
     if (content.ok) value = content.value
     onReload(content)
@@ -64,10 +80,23 @@ export const openLiveFile = async <Value>({
       current: () => value,
       [Symbol.dispose]: () => {
         isClosed = true
-        unwatchFile(path, changed)
+        unwatch()
       },
     },
   }
+}
+
+type ReadTexts<Name extends string> = FileContent<Readonly<Record<Name, string>>>
+
+const readTexts = async <Name extends string>(paths: Readonly<Record<Name, string>>): Promise<ReadTexts<Name>> => {
+  const texts: Partial<Record<Name, string>> = {}
+  const problems: string[] = []
+  for (const [name, path] of Object.entries(paths) as [Name, string][]) {
+    const read = await readText(path)
+    if (read.ok) texts[name] = read.text
+    else problems.push(read.problem)
+  }
+  return problems.length === 0 ? { ok: true, value: texts as Record<Name, string> } : { ok: false, problems }
 }
 
 type ReadText = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly problem: string }
@@ -83,14 +112,19 @@ const readText = async (path: string): Promise<ReadText> => {
 }
 
 /** What two readings in a row agree on: a file half written may look like a whole one. */
-const readSettled = async (path: string, settleMs: number): Promise<ReadText> => {
-  for (let last = await readText(path); ; ) {
+const readSettled = async <Name extends string>(
+  paths: Readonly<Record<Name, string>>,
+  settleMs: number,
+): Promise<ReadTexts<Name>> => {
+  for (let last = await readTexts(paths); ; ) {
     await delay(settleMs, undefined, { ref: false })
-    const now = await readText(path)
-    if (now.ok ? last.ok && last.text === now.text : !last.ok && last.problem === now.problem) return now
+    const now = await readTexts(paths)
+    if (isDeepStrictEqual(now, last)) return now
     last = now
   }
 }
 
-const parseRead = <Value>(read: ReadText, parse: Options<Value>['parse']): FileContent<Value> =>
-  read.ok ? parse(read.text) : { ok: false, problems: [read.problem] }
+const parseRead = <Name extends string, Value>(
+  read: ReadTexts<Name>,
+  parse: Options<Name, Value>['parse'],
+): FileContent<Value> => (read.ok ? parse(read.value) : read)
