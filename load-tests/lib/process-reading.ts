@@ -1,0 +1,41 @@
+/** What a process publishes at `/metrics`. */
+export type MetricsPage = { readonly name: string; readonly text: string }
+
+export type ProcessReading = {
+  readonly name: string
+  readonly kind: 'limiter' | 'api'
+  readonly decisions: number
+  /** Decisions that no shared bucket made: a limiter's share or its answer without a store, a gate's fallback. */
+  readonly local: number
+  readonly residentBytes: number
+  readonly heapBytes: number
+}
+
+type Sample = { readonly metric: string; readonly labels: string; readonly value: number }
+
+export const readingOf = ({ name, text }: MetricsPage): ProcessReading => {
+  const samples = parseSamples(text)
+  const sum = (metric: string, label = '') =>
+    samples
+      .filter((sample) => sample.metric === metric && sample.labels.includes(label))
+      .reduce((total, { value }) => total + value, 0)
+  const gate = 'weir_api_gate_duration_seconds_count'
+  return {
+    name,
+    kind: samples.some(({ metric }) => metric === gate || metric.startsWith('weir_api_')) ? 'api' : 'limiter',
+    decisions: sum('weir_decisions_total'),
+    local:
+      sum('weir_decisions_total', 'basis="share"') +
+      sum('weir_decisions_total', 'basis="store_unavailable"') +
+      sum(gate, 'source="fallback"'),
+    residentBytes: sum('process_resident_memory_bytes'),
+    heapBytes: sum('nodejs_heap_size_used_bytes'),
+  }
+}
+
+/** The text format of Prometheus, as far as our processes write it. */
+const parseSamples = (text: string): readonly Sample[] =>
+  text.split('\n').flatMap((line) => {
+    const [, metric, labels = '', value] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/.exec(line) ?? []
+    return metric === undefined ? [] : [{ metric, labels, value: Number(value) }]
+  })

@@ -1,0 +1,81 @@
+import http from 'k6/http'
+import { Counter } from 'k6/metrics'
+import { countOf, type Figures } from './figures.ts'
+import { type Finding, finding } from './finding.ts'
+import { type MetricsPage, type ProcessReading, readingOf } from './process-reading.ts'
+import { listSetting, textSetting } from './settings.ts'
+
+const CONTROL_URL = textSetting('CONTROL_URL')
+const METRICS_URLS = listSetting('METRICS_URLS')
+
+const read = new Counter('processes_read')
+const unreadable = new Counter('processes_unreadable')
+const decidedLocally = new Counter('decided_locally')
+const limitersSeen = new Counter('limiters_seen')
+const limitersAsked = new Counter('limiters_asked')
+
+/** What limiters and APIs say of themselves: by the runner that knows them all, or at `METRICS_URLS`; nothing where neither is told. */
+export const readProcesses = (): readonly ProcessReading[] => pages().map(readingOf)
+
+const pages = (): readonly MetricsPage[] => {
+  if (CONTROL_URL !== undefined) {
+    const answer = http.get(`${CONTROL_URL}/processes`, { responseType: 'text' })
+    if (answer.status === 200) return answer.json() as unknown as readonly MetricsPage[]
+    unreadable.add(1)
+    return []
+  }
+  return METRICS_URLS.flatMap((url) => {
+    const answer = http.get(url, { responseType: 'text' })
+    if (answer.status === 200) return [{ name: url, text: String(answer.body) }]
+    unreadable.add(1)
+    return []
+  })
+}
+
+/** Turns what the processes counted since the start into metrics of the run. */
+export const countSince = (before: readonly ProcessReading[]) => {
+  const earlier = new Map(before.map((reading) => [reading.name, reading]))
+  for (const { name, kind, decisions, local } of readProcesses()) {
+    read.add(1)
+    decidedLocally.add(Math.max(0, local - (earlier.get(name)?.local ?? 0)))
+    if (kind !== 'limiter') continue
+    limitersSeen.add(1)
+    if (decisions > (earlier.get(name)?.decisions ?? 0)) limitersAsked.add(1)
+  }
+}
+
+const NOT_TOLD = 'neither METRICS_URLS nor the runner says where the processes are'
+
+const whereRead = (figures: Figures, claim: string, judge: () => Finding): Finding => {
+  const failures = countOf(figures, 'processes_unreadable')
+  if (failures > 0) return finding(claim, false, `${failures} metrics pages were not readable`)
+  return countOf(figures, 'processes_read') === 0 ? { claim, outcome: 'unchecked', figures: NOT_TOLD } : judge()
+}
+
+export const nothingDecidedLocally = (figures: Figures): Finding => {
+  const claim = 'every decision was the shared bucket’s'
+  const local = countOf(figures, 'decided_locally')
+  return whereRead(figures, claim, () =>
+    finding(
+      claim,
+      local === 0,
+      `${local} by a share or a fallback, ${countOf(figures, 'processes_read')} processes read`,
+    ),
+  )
+}
+
+/** For a fault that is meant to cut limiters off their store. */
+export const someDecidedLocally = (figures: Figures): Finding => {
+  const claim = 'the store was away: limiters decided by themselves'
+  const local = countOf(figures, 'decided_locally')
+  return whereRead(figures, claim, () => finding(claim, local > 0, `${local} decisions`))
+}
+
+export const atLeastLimitersAsked = (figures: Figures, least: number): Finding => {
+  const claim = least > 1 ? `at least ${least} limiters took part` : 'every limiter took part'
+  const asked = countOf(figures, 'limiters_asked')
+  const seen = countOf(figures, 'limiters_seen')
+  return whereRead(figures, claim, () =>
+    finding(claim, asked >= least && (least > 1 || asked === seen), `${asked} of ${seen} decided`),
+  )
+}
