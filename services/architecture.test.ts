@@ -19,7 +19,8 @@ const rooms: Readonly<Record<string, Room>> = {
   platform: { imports: ['seams'], libraries: ['pino', 'prom-client'] },
   'limiter/core': { pure: true, imports: ['contract', 'bucket'], libraries: [] },
   'limiter/policies': { imports: ['contract', 'seams', 'bucket', 'limiter/core'], libraries: ['yaml', 'zod'] },
-  'limiter/redis': { imports: ['seams', 'bucket', 'breaker', 'limiter/core'], libraries: ['ioredis'] },
+  'limiter/share': { pure: true, imports: ['seams', 'bucket', 'limiter/core'], libraries: [] },
+  'limiter/redis': { imports: ['seams', 'bucket', 'breaker', 'limiter/core', 'limiter/share'], libraries: ['ioredis'] },
   'limiter/stream': { imports: ['contract', 'wire'], libraries: ['@grpc/grpc-js'] },
   'limiter/rpc': {
     imports: ['contract', 'wire', 'limiter/core', 'limiter/stream'],

@@ -9,8 +9,9 @@ export default defineConfig(({ mode }) => ({
     root: import.meta.dirname,
     include: mode === 'e2e' ? [E2E] : ['**/*.test.ts'],
     exclude: mode === 'e2e' ? [] : [E2E],
-    testTimeout: 20_000,
-    hookTimeout: 60_000,
+    // Deadlines for a machine on which other things run too.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     // A process test waits on other processes more than it computes.
     maxWorkers: 4,
   },

@@ -7,6 +7,8 @@ import type { Rule } from './rule.ts'
 
 const NANO = 1_000_000_000
 
+export const nanoTokens = (tokens: number) => tokens * NANO
+
 /** A clock this far behind a bucket has been set back: the bucket follows it instead of standing still until it catches up. */
 const REBASE_US = 2_000_000
 
@@ -32,12 +34,16 @@ const refilledNano = (deficitNano: number, { refillTokens, periodS }: Rule, elap
 }
 
 /** Whether the bucket, refilled to now, holds the cost. A cost of 0 is always held. */
-export const holds = (bucket: Bucket, { capacityTokens }: Rule, costTokens: number) =>
-  costTokens <= capacityTokens && (capacityTokens - costTokens) * NANO >= bucket.deficitNano
+export const holds = (bucket: Bucket, rule: Rule, costTokens: number) => holdsNano(bucket, rule, nanoTokens(costTokens))
 
-export const charge = (bucket: Bucket, costTokens: number): Bucket => ({
-  deficitNano: bucket.deficitNano + costTokens * NANO,
-  atUs: bucket.atUs,
+export const holdsNano = ({ deficitNano }: Bucket, { capacityTokens }: Rule, costNano: number) =>
+  nanoTokens(capacityTokens) - costNano >= deficitNano
+
+export const charge = (bucket: Bucket, costTokens: number): Bucket => chargeNano(bucket, nanoTokens(costTokens))
+
+export const chargeNano = ({ deficitNano, atUs }: Bucket, costNano: number): Bucket => ({
+  deficitNano: deficitNano + costNano,
+  atUs,
 })
 
 /** Whole tokens that the bucket holds. */
@@ -46,7 +52,10 @@ export const tokensLeft = (bucket: Bucket, { capacityTokens }: Rule) =>
 
 /** Microseconds until the bucket holds the cost, which is at most its capacity. */
 export const untilHoldsUs = (bucket: Bucket, rule: Rule, costTokens: number) =>
-  refillTimeUs(Math.max(0, bucket.deficitNano - (rule.capacityTokens - costTokens) * NANO), rule)
+  untilHoldsNanoUs(bucket, rule, nanoTokens(costTokens))
+
+export const untilHoldsNanoUs = ({ deficitNano }: Bucket, rule: Rule, costNano: number) =>
+  refillTimeUs(Math.max(0, deficitNano - (nanoTokens(rule.capacityTokens) - costNano)), rule)
 
 export const untilFullUs = (bucket: Bucket, rule: Rule) => refillTimeUs(bucket.deficitNano, rule)
 

@@ -9,7 +9,6 @@ import { sampled } from '../platform/sampled.ts'
 import { systemMonotonicClock } from '../seams/clock.ts'
 import { adminRoutes } from './admin-routes.ts'
 import { createLimiter } from './core/limiter.ts'
-import { createMemoryStore } from './core/memory-store.ts'
 import { openStore } from './open-store.ts'
 import { openLivePolicies, type PolicyStatus } from './policies/live.ts'
 import { formatProblem } from './policies/problem.ts'
@@ -43,13 +42,13 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   const store = await openStore(settings, log, publishStoreCalls(metrics))
   if (!store.ok) return store
   resources.use(store.store)
-  if (store.memoryStats !== undefined) publishMemoryStore(metrics, store.memoryStats)
+  if (store.stats.kind === 'memory') publishMemoryStore(metrics, store.stats.read)
   const { monotonicUs } = systemMonotonicClock
   const top = createTopOffenders(monotonicUs())
   const limiter = createLimiter({
     policies: policies.current,
     store: store.store,
-    localStore: createMemoryStore({ nowUs: monotonicUs }),
+    localStore: store.localStore,
     observer: observeRefusals({
       observer: publishChecks(metrics, monotonicUs),
       top,

@@ -9,16 +9,29 @@ import type { BucketStore } from './core/store.ts'
 import type { StoreObserver } from './redis/observe-run.ts'
 import { openRedisStore } from './redis/open-redis-store.ts'
 import type { LimiterSettings } from './settings.ts'
+import { createSharingStore, type SharingStats } from './share/sharing-store.ts'
 
 /** While the store is away every call fails: one line a second says so. */
 const STORE_ERROR_LOG_MS = 1_000
+
+export type StoreStats =
+  | { readonly kind: 'memory'; readonly read: () => MemoryStoreStats }
+  | { readonly kind: 'redis'; readonly read: () => RedisStoreStats }
+
+export type RedisStoreStats = SharingStats & {
+  /** Shards that this limiter has given up for now. */
+  readonly givenUpShards: number
+  /** Limiters that shared the store lately. */
+  readonly limiters: number
+}
 
 export type OpenStore =
   | {
       readonly ok: true
       readonly store: BucketStore & AsyncDisposable
-      /** Only of the memory store. */
-      readonly memoryStats: (() => MemoryStoreStats) | undefined
+      /** Counts what the store does not answer for. */
+      readonly localStore: Pick<BucketStore, 'take'>
+      readonly stats: StoreStats
     }
   | { readonly ok: false; readonly faults: readonly string[] }
 
@@ -32,7 +45,8 @@ export const openStore = async (
   const address = settings.LIMITER_STORE
   if (address.kind === 'memory') {
     const store = createMemoryStore({ nowUs: monotonicUs })
-    return { ok: true, store: { ...store, [Symbol.asyncDispose]: async () => {} }, memoryStats: store.stats }
+    const stats = { kind: 'memory', read: store.stats } as const
+    return { ok: true, store: { ...store, [Symbol.asyncDispose]: async () => {} }, localStore: store, stats }
   }
   const files = await readFiles({
     password: ['LIMITER_STORE_PASSWORD_FILE', settings.LIMITER_STORE_PASSWORD_FILE],
@@ -44,20 +58,38 @@ export const openStore = async (
   const failed = sampled(STORE_ERROR_LOG_MS, (error: Error, unsaid) =>
     log.warn({ error: error.message, unsaid }, 'the store fails'),
   )
+  let givenUpShards = 0
+  const seams = { timers: systemTimers, randomness: systemRandomness, monotonicUs }
   const opened = await openRedisStore({
     address,
     credentials: { ...files.texts, password: files.texts.password?.trim() },
     deadlineMs: settings.LIMITER_STORE_DEADLINE_MS,
     shardCount: settings.LIMITER_SHARDS,
-    timers: systemTimers,
-    randomness: systemRandomness,
-    monotonicUs,
+    ...seams,
+    onGivenUp: (shards) => {
+      logOutage(log, givenUpShards, shards)
+      givenUpShards = shards
+    },
     onError: failed,
     observer: { called, failed },
   })
   if (!opened.ok) return { ok: false, faults: [`LIMITER_STORE: ${opened.fault}`] }
   for (const warning of opened.warnings) log.warn(warning)
-  return { ok: true, store: opened.store, memoryStats: undefined }
+  const replicas = opened.limiters
+  const sharing = createSharingStore({ remote: opened.store, replicas, ...seams })
+  const dispose = () => opened.store[Symbol.asyncDispose]()
+  return {
+    ok: true,
+    store: { ...sharing.store, [Symbol.asyncDispose]: dispose },
+    localStore: sharing.local,
+    stats: { kind: 'redis', read: () => ({ ...sharing.stats(), givenUpShards, limiters: replicas() }) },
+  }
+}
+
+/** Once when it begins, and once when it is over. */
+const logOutage = (log: Log, before: number, shards: number) => {
+  if (before === 0) log.warn('the store does not answer: this limiter counts its share of it alone')
+  if (shards === 0) log.info('the store answers again')
 }
 
 type Files<Name extends string> =

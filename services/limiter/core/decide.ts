@@ -1,8 +1,9 @@
-import { tokensLeft, untilFullUs, untilHoldsUs } from '../../bucket/bucket.ts'
+import { untilFullUs, untilHoldsNanoUs } from '../../bucket/bucket.ts'
 import type { Rule } from '../../bucket/rule.ts'
 import type { Answer, Decision, Quota, ShadowVerdict } from '../../contract/decision.ts'
 import type { Matched } from './match.ts'
 import type { Reading, TakeOutcome } from './store.ts'
+import { shareLeft, stretchedNano } from './stretched.ts'
 
 type Judged = Matched & { readonly reading: Reading }
 type Counted = Extract<TakeOutcome, { kind: 'counted' }>
@@ -31,10 +32,7 @@ const shadowVerdict = ({ policy, reading }: Judged): ShadowVerdict => ({
 
 /** A pass reports the bucket with the smallest remaining/limit. */
 const decideGranted = (enforced: readonly Judged[], basis: Counted['basis']): Decision => {
-  const tightest = leastBy(
-    enforced,
-    ({ asked, reading }) => tokensLeft(reading.bucket, asked.rule) / asked.rule.capacityTokens,
-  )
+  const tightest = leastBy(enforced, ({ asked, reading }) => shareLeft(reading, asked.rule) / asked.rule.capacityTokens)
   // Every policy that matches is in shadow: nothing limits the request.
   if (tightest === undefined) return { verdict: 'allow', basis: 'no_policy' }
   return { verdict: 'allow', basis, policy: tightest.policy.name, quota: quotaOf(tightest) }
@@ -42,7 +40,8 @@ const decideGranted = (enforced: readonly Judged[], basis: Counted['basis']): De
 
 /** A refusal reports the bucket with the longest wait. */
 const decideRefused = (enforced: readonly Judged[], basis: Counted['basis'], costTokens: number): Decision => {
-  const waitUs = ({ asked, reading }: Judged) => untilHoldsUs(reading.bucket, asked.rule, costTokens)
+  const waitUs = ({ asked: { rule }, reading: { bucket, stretch } }: Judged) =>
+    untilHoldsNanoUs(bucket, rule, stretchedNano(costTokens, rule, stretch))
   const slowest = leastBy(
     enforced.filter(({ reading }) => !reading.held),
     (judged) => -waitUs(judged),
@@ -63,10 +62,10 @@ export const decideUncounted = (matched: readonly Matched[]): Decision => {
 
 const quotaOf = ({ asked, reading }: Judged): Quota => quota(asked.rule, reading)
 
-export const quota = (rule: Rule, { bucket }: Reading): Quota => ({
+export const quota = (rule: Rule, reading: Reading): Quota => ({
   limit: rule.capacityTokens,
-  remaining: tokensLeft(bucket, rule),
-  resetAfterMs: Math.ceil(untilFullUs(bucket, rule) / 1000),
+  remaining: shareLeft(reading, rule),
+  resetAfterMs: Math.ceil(untilFullUs(reading.bucket, rule) / 1000),
   refillTokens: rule.refillTokens,
   refillPeriodMs: rule.periodS * 1000,
 })

@@ -29,7 +29,7 @@ const counting = (name: string, by: readonly string[], changes: Partial<Counting
 type Part = readonly [attributes: Readonly<Record<string, string>>, cost?: number, limit?: Rule]
 
 const away: BucketStore = {
-  take: async () => ({ kind: 'unavailable' }),
+  take: async () => ({ kind: 'unavailable', settle: async () => [] }),
   reset: async () => ({ kind: 'unavailable' }),
 }
 

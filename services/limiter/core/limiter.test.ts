@@ -196,7 +196,7 @@ describe('the limiter', () => {
 
   test('when the store is away, a policy that says share is counted here, and those that say allow step aside', async () => {
     const store: BucketStore = {
-      take: async () => ({ kind: 'unavailable' }),
+      take: async () => ({ kind: 'unavailable', settle: async () => [] }),
       reset: async () => ({ kind: 'unavailable' }),
     }
     const { limiter } = open([policy('lenient', { rule: narrow, onStoreFailure: 'allow' }), policy('shared')], {
@@ -212,7 +212,7 @@ describe('the limiter', () => {
 
   test('when the store is away, a policy that says deny decides; otherwise the request passes, uncounted', async () => {
     const store: BucketStore = {
-      take: async () => ({ kind: 'unavailable' }),
+      take: async () => ({ kind: 'unavailable', settle: async () => [] }),
       reset: async () => ({ kind: 'unavailable' }),
     }
     const deny = policy('strict', { onStoreFailure: 'deny' })

@@ -34,8 +34,8 @@ type Ports = {
   /** Read anew for each check, so that a reload takes effect between two checks and never within one. */
   readonly policies: () => PolicySets
   readonly store: BucketStore
-  /** Where policies with `onStoreFailure: share` are counted while the store is away: this process's memory. */
-  readonly localStore: BucketStore
+  /** Where policies with `onStoreFailure: share` are counted while the store is away: in this process. */
+  readonly localStore: Pick<BucketStore, 'take'>
   readonly observer: Observer
 }
 
@@ -101,19 +101,26 @@ export const createLimiter = ({ policies, store, localStore, observer }: Ports):
 const count = async (
   matched: readonly Matched[],
   check: Check,
-  stores: Pick<Ports, 'store' | 'localStore'>,
+  { store, localStore }: Pick<Ports, 'store' | 'localStore'>,
 ): Promise<Answer> => {
   if (matched.length === 0) return { decision: { verdict: 'allow', basis: 'no_policy' }, shadows: [] }
   const { cost } = check
   const impossible = matched.find(({ asked }) => asked.enforced && cost > asked.rule.capacityTokens)
   if (impossible !== undefined)
     return { decision: { verdict: 'deny', basis: 'never_satisfiable', policy: impossible.policy.name }, shadows: [] }
-  const outcome = await stores.store.take(takeOf(matched, check))
-  return outcome.kind === 'counted' ? decide(matched, cost, outcome) : countLocally(matched, check, stores.localStore)
+  const outcome = await store.take(takeOf(matched, check))
+  if (outcome.kind === 'counted') return decide(matched, cost, outcome)
+  const answer = await countLocally(matched, check, localStore)
+  void outcome.settle(answer.decision.verdict === 'allow')
+  return answer
 }
 
 /** While the store is away, a policy that says deny refuses, one that says allow steps aside, and the others are counted here. */
-const countLocally = async (matched: readonly Matched[], check: Check, localStore: BucketStore): Promise<Answer> => {
+const countLocally = async (
+  matched: readonly Matched[],
+  check: Check,
+  localStore: Ports['localStore'],
+): Promise<Answer> => {
   const shared = matched.filter(({ policy }) => policy.onStoreFailure === 'share')
   const uncounted = decideUncounted(matched)
   if (uncounted.verdict === 'deny' || !shared.some(({ asked }) => asked.enforced))

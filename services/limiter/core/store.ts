@@ -27,7 +27,20 @@ export const REMEMBERED_US = 2_000_000
 export const requestKey = (requestId: string) => `\u0000${requestId}` as BucketKey
 
 /** A bucket as the take left it, and whether it held the cost before. */
-export type Reading = { readonly bucket: Bucket; readonly held: boolean }
+export type Reading = {
+  readonly bucket: Bucket
+  readonly held: boolean
+  /** Tokens granted since the bucket was last full, by all limiters together; absent where nobody counts them. */
+  readonly grantedTokens?: number
+  /** Where the bucket stands for this limiter's share of the whole: how many times its cost a take weighs in it. */
+  readonly stretch?: number
+}
+
+/**
+ * To be told, once, whether the request that the store did not answer for was admitted all the same. Resolves with the buckets
+ * that it was charged in after all, as a late reply shows; of a refused request, that is squared with its next takes.
+ */
+export type Settle = (admitted: boolean) => Promise<readonly AskedBucket[]>
 
 export type TakeOutcome =
   | {
@@ -40,7 +53,7 @@ export type TakeOutcome =
       /** One for each bucket asked, in that order. */
       readonly readings: readonly Reading[]
     }
-  | { readonly kind: 'unavailable' }
+  | { readonly kind: 'unavailable'; readonly settle: Settle }
 
 /**
  * Where buckets live. Every store passes `store.conformance.ts`.

@@ -1,48 +1,44 @@
+import type { Randomness } from '../../seams/randomness.ts'
 import type { Timers } from '../../seams/timers.ts'
-import type { AskedBucket, GroupKey } from '../core/store.ts'
-import { type Replayed, replay } from './replay.ts'
-import { createShardQueue, type RunScript } from './shard-queue.ts'
+import type { GroupKey } from '../core/store.ts'
+import { type Answered, createShard, type Question } from './shard.ts'
+import type { RunScript } from './shard-queue.ts'
 import type { Shards } from './shards.ts'
-import type { ScriptOperation } from './take-script.ts'
 
-export type Question = Pick<ScriptOperation, 'kind' | 'cost' | 'requestId'> & {
-  readonly buckets: readonly AskedBucket[]
+export type Ask = {
+  /** Runs one operation on the shard that holds the group. */
+  readonly ask: (group: GroupKey, question: Question, deadlineUs: number) => Promise<Answered>
+  /** False while the group's shard is given up. */
+  readonly isAnswering: (group: GroupKey) => boolean
 }
 
-export type Answered = { readonly ok: true; readonly value: Replayed } | { readonly ok: false }
-
-/** Runs one operation on the shard of the group; not ok when the shard fails or has not answered at the deadline. */
-export type Ask = (group: GroupKey, question: Question, deadlineUs: number) => Promise<Answered>
-
-type Options = {
+export type AskOptions = {
   readonly shards: Shards
   readonly run: RunScript
   readonly timers: Timers
+  readonly randomness: Randomness
   readonly monotonicUs: () => number
+  /** Told how many shards are given up, whenever that changes. */
+  readonly onGivenUp?: (shards: number) => void
 }
 
-export const createAsk = ({ shards, run, timers, monotonicUs }: Options): Ask => {
-  const queues = Array.from({ length: shards.count }, () => createShardQueue(run))
-
-  return (group, question, deadlineUs) =>
-    new Promise((resolve) => {
+export const createAsk = ({ shards, onGivenUp, ...options }: AskOptions): Ask => {
+  let givenUp = 0
+  const onChange = (state: 'open' | 'closed') => {
+    givenUp += state === 'open' ? 1 : -1
+    onGivenUp?.(givenUp)
+  }
+  const all = Array.from({ length: shards.count }, () => createShard({ ...options, onChange }))
+  const shardOf = (index: number) => {
+    const shard = all[index]
+    if (shard === undefined) throw new Error(`there is no shard ${index} of ${shards.count}`)
+    return shard
+  }
+  return {
+    ask: (group, question, deadlineUs) => {
       const { shard, key } = shards.place(group)
-      const { buckets, cost } = question
-      const withdraw = queues[shard]?.add({
-        operation: { ...question, key },
-        settle: (outcome) => {
-          cancelTimer()
-          resolve(
-            outcome.ok ? { ok: true, value: replay(buckets, cost, outcome.result, outcome.place) } : { ok: false },
-          )
-        },
-      })
-      const cancelTimer = timers.after(Math.max(0, (deadlineUs - monotonicUs()) / 1000), () => {
-        // What has arrived in the socket's buffer while the loop was busy still counts.
-        timers.afterPoll(() => {
-          withdraw?.()
-          resolve({ ok: false })
-        })
-      })
-    })
+      return shardOf(shard).ask(key, question, deadlineUs)
+    },
+    isAnswering: (group) => shardOf(shards.place(group).shard).isAnswering(),
+  }
 }

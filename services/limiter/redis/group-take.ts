@@ -1,8 +1,9 @@
 import { holds } from '../../bucket/bucket.ts'
 import type { AskedBucket, GroupKey, Reading } from '../core/store.ts'
-import type { Answered, Ask } from './ask.ts'
+import type { Ask } from './ask.ts'
 import type { Credit, Credits } from './credits.ts'
 import type { Replayed } from './replay.ts'
+import type { Answered, Late } from './shard.ts'
 
 /** One group's part of a take. */
 export type GroupTake = {
@@ -12,10 +13,13 @@ export type GroupTake = {
   readonly requestId: string | undefined
 }
 
-/** `refund`: the request is refused elsewhere, so what the group paid for it is credit for its next takes. */
+/**
+ * `refund`: the request is refused elsewhere, so what the group paid for it is credit for its next takes.
+ * `settle`: to be told, once, whether the request was admitted without the group's word; resolves with whether it was charged all the same.
+ */
 export type Charged =
   | { readonly ok: true; readonly value: Replayed; readonly refund: () => void }
-  | { readonly ok: false }
+  | { readonly ok: false; readonly settle: (admitted: boolean) => Promise<boolean> }
 
 export type GroupTakes = {
   /** Charges the group's buckets, but those for which this limiter holds credit. */
@@ -25,7 +29,7 @@ export type GroupTakes = {
 }
 
 /** Takes within one group, and the credit of those that paid for nothing. */
-export const createGroupTakes = (ask: Ask, credits: Credits): GroupTakes => {
+export const createGroupTakes = ({ ask }: Pick<Ask, 'ask'>, credits: Credits): GroupTakes => {
   const chargeAnd = async (
     take: GroupTake,
     used: readonly (Credit | undefined)[],
@@ -44,10 +48,19 @@ export const createGroupTakes = (ask: Ask, credits: Credits): GroupTakes => {
         deadlineUs,
       ),
     ])
-    if (!seen.ok || !charged.ok) return { ok: false }
-    const [ofPrepaid, ofPayable] = [seen.value.readings.values(), charged.value.readings.values()]
-    const readings = used.flatMap((credit) => [...(credit === undefined ? ofPayable : ofPrepaid).take(1)])
-    return { ok: true, value: { granted: charged.value.granted, replayed: false, readings } }
+    const merge = (prepaid: Replayed, payable: Replayed): Replayed => {
+      const [ofPrepaid, ofPayable] = [prepaid.readings.values(), payable.readings.values()]
+      const readings = used.flatMap((credit) => [...(credit === undefined ? ofPayable : ofPrepaid).take(1)])
+      return { granted: payable.granted, replayed: false, readings }
+    }
+    if (seen.ok && charged.ok) return { ok: true, value: merge(seen.value, charged.value) }
+    // Both were in one call: that of the one was the other's.
+    const late = async (): Promise<Late> => {
+      const [lateSeen, lateCharged] = [await lateOf(seen), await lateOf(charged)]
+      if (lateSeen.kind !== 'ran') return lateSeen
+      return lateCharged.kind === 'ran' ? { kind: 'ran', value: merge(lateSeen.value, lateCharged.value) } : lateCharged
+    }
+    return { ok: false, late: late() }
   }
 
   return {
@@ -57,17 +70,28 @@ export const createGroupTakes = (ask: Ask, credits: Credits): GroupTakes => {
       const earnsCredit = cost > 0 && take.requestId === undefined
       const used = buckets.map((asked) => (earnsCredit && asked.enforced ? credits.take(asked, cost) : undefined))
       const answered = await chargeAnd(take, used, deadlineUs)
-      const refund = () => {
+      const keepAsCredit = (value: Replayed | undefined) => {
         for (const [index, asked] of buckets.entries()) {
           const credit = used[index]
-          const paid = answered.ok && answered.value.granted ? answered.value.readings[index] : undefined
+          const paid = value?.granted === true ? value.readings[index] : undefined
           if (credit !== undefined) credits.putBack(asked, credit)
           // In shadow nothing is owed: what such a bucket paid for a refused request is a rehearsal's error, and small.
           else if (earnsCredit && asked.enforced && paid !== undefined) credits.keep(asked, cost, paid.bucket)
         }
       }
-      if (!answered.ok || !answered.value.granted) refund()
-      return answered.ok ? { ...answered, refund } : answered
+      if (!answered.ok)
+        return {
+          ok: false,
+          settle: async (admitted) => {
+            const late = await answered.late
+            const isCharged = late.kind === 'ran' && late.value.granted
+            if (!admitted || !isCharged) keepAsCredit(late.kind === 'ran' ? late.value : undefined)
+            return isCharged
+          },
+        }
+      const { value } = answered
+      if (!value.granted) keepAsCredit(undefined)
+      return { ok: true, value, refund: () => keepAsCredit(value) }
     },
 
     look: async ({ group, buckets, cost }, deadlineUs) => {
@@ -81,3 +105,6 @@ export const createGroupTakes = (ask: Ask, credits: Credits): GroupTakes => {
     },
   }
 }
+
+const lateOf = async (answered: Answered): Promise<Late> =>
+  answered.ok ? { kind: 'ran', value: answered.value } : answered.late

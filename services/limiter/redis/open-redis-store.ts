@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import type { Timers } from '../../seams/timers.ts'
-import type { BucketStore } from '../core/store.ts'
+import type { RemoteStore } from '../share/debit.ts'
+import { createHighWater } from '../share/high-water.ts'
 import { type Credentials, createConnection, type RedisConnection } from './connect.ts'
+import { startHeartbeats } from './heartbeats.ts'
 import { observeRun, type StoreObserver } from './observe-run.ts'
 import { createRedisStore } from './redis-store.ts'
 import { createRunScript } from './run-script.ts'
@@ -13,7 +16,9 @@ const CONNECT_DEADLINE_MS = 10_000
 export type OpenRedisStore =
   | {
       readonly ok: true
-      readonly store: BucketStore & AsyncDisposable
+      readonly store: RemoteStore & AsyncDisposable
+      /** Limiters that shared this store lately, this one included. */
+      readonly limiters: () => number
       /** What an operator should mend, though the store works. */
       readonly warnings: readonly string[]
     }
@@ -30,6 +35,8 @@ type Options = {
   /** A connection failed. */
   readonly onError: (error: Error) => void
   readonly observer: StoreObserver
+  /** Told how many shards are given up, whenever that changes. */
+  readonly onGivenUp?: (shards: number) => void
 }
 
 /** Connects, and makes sure that every limiter of this Redis spreads its buckets over the same number of shards. */
@@ -51,8 +58,15 @@ export const openRedisStore = async (options: Options): Promise<OpenRedisStore> 
     const script = createRunScript({ connection, retryMs: deadlineMs, timers, monotonicUs })
     const run = observeRun(script, observer, monotonicUs)
     const store = createRedisStore({ shards: createShards(shardCount), run, ...options })
-    const dispose = () => connection[Symbol.asyncDispose]()
-    return { ok: true, store: { ...store, [Symbol.asyncDispose]: dispose }, warnings: await memoryWarnings(connection) }
+    const limiters = createHighWater(monotonicUs)
+    const id = randomUUID().replaceAll('-', '')
+    const heartbeats = await startHeartbeats({ connection, timers, id, onCount: limiters.observe })
+    const dispose = () => {
+      heartbeats[Symbol.dispose]()
+      return connection[Symbol.asyncDispose]()
+    }
+    const warnings = await memoryWarnings(connection)
+    return { ok: true, store: { ...store, [Symbol.asyncDispose]: dispose }, limiters: limiters.highest, warnings }
   } catch (error) {
     return failed(messageOf(error))
   }

@@ -9,6 +9,7 @@ import { createShards } from './shards.ts'
 import { parseRedisAddress } from './store-address.ts'
 
 const patience = { retryMs: 2_000, timers: systemTimers, monotonicUs: () => Math.floor(performance.now() * 1000) }
+const seams = { timers: systemTimers, randomness: Math.random }
 
 const noCredentials = { password: undefined, ca: undefined, cert: undefined, key: undefined }
 const shards = createShards(64)
@@ -27,7 +28,7 @@ const openStore = async (addressText: string) => {
   let nowUs = Date.now() * 1000
   const run = createRunScript({ connection, ...patience, nowUs: () => nowUs })
   return {
-    store: createRedisStore({ shards, run, deadlineMs: 2_000, timers: systemTimers, monotonicUs: () => nowUs }),
+    store: createRedisStore({ shards, run, deadlineMs: 2_000, ...seams, monotonicUs: () => nowUs }),
     nowUs: () => nowUs,
     advanceUs: (us: number) => {
       nowUs += us

@@ -1,20 +1,19 @@
-import type { Timers } from '../../seams/timers.ts'
-import type { AskedBucket, BucketStore, Reading, Take, TakeOutcome } from '../core/store.ts'
-import { createAsk } from './ask.ts'
+import type { AskedBucket, Reading, Take, TakeOutcome } from '../core/store.ts'
+import type { Debit, RemoteStore } from '../share/debit.ts'
+import { type AskOptions, createAsk } from './ask.ts'
 import { createCredits } from './credits.ts'
 import { createGroupTakes, type GroupTake } from './group-take.ts'
 import type { Replayed } from './replay.ts'
-import type { RunScript } from './shard-queue.ts'
-import { boundedName, type Shards } from './shards.ts'
+import { boundedName } from './shards.ts'
 
-type Options = {
-  readonly shards: Shards
-  readonly run: RunScript
+type Options = AskOptions & {
   /** From receipt, over all groups of a take and all attempts. */
   readonly deadlineMs: number
-  readonly timers: Timers
-  readonly monotonicUs: () => number
 }
+
+const NANO = 1_000_000_000
+/** Nobody waits for a debit. */
+const DEBIT_DEADLINE_MS = 1_000
 
 /** A group's part of a take, and the place of each of its buckets in the whole take. */
 type Part = GroupTake & { readonly places: readonly number[] }
@@ -25,18 +24,27 @@ type Seen = { readonly part: Part; readonly value: Replayed }
  * later one refuses, what the earlier ones paid is kept as credit for their next take and never written back: a stored
  * deficit only grows by grants and shrinks by time.
  */
-export const createRedisStore = ({ shards, run, deadlineMs, timers, monotonicUs }: Options): BucketStore => {
-  const ask = createAsk({ shards, run, timers, monotonicUs })
+export const createRedisStore = ({ deadlineMs, ...options }: Options): RemoteStore => {
+  const { monotonicUs } = options
+  const { ask, isAnswering } = createAsk(options)
   const credits = createCredits(monotonicUs)
-  const groups = createGroupTakes(ask, credits)
+  const groups = createGroupTakes({ ask }, credits)
 
-  const lookAtRest = async (parts: readonly Part[], deadlineUs: number): Promise<readonly Seen[] | undefined> => {
-    const seen = await Promise.all(parts.map(async (part) => ({ part, answered: await groups.look(part, deadlineUs) })))
-    const known = seen.flatMap(({ part, answered }) => (answered.ok ? [{ part, value: answered.value }] : []))
-    return known.length === parts.length ? known : undefined
-  }
+  /** For the report only: the request is refused already, so a bucket that does not answer is taken for full. */
+  const lookAtRest = (parts: readonly Part[], deadlineUs: number): Promise<readonly Seen[]> =>
+    Promise.all(
+      parts.map(async (part) => {
+        const seen = await groups.look(part, deadlineUs)
+        return {
+          part,
+          value: seen.ok ? seen.value : { granted: false, replayed: false, readings: part.buckets.map(full) },
+        }
+      }),
+    )
 
-  const take = async (parts: readonly Part[], deadlineUs: number): Promise<TakeOutcome> => {
+  const take = async (whole: Take, deadlineUs: number): Promise<TakeOutcome> => {
+    const { buckets } = whole
+    const parts = partsOf(whole)
     const paid: (Seen & { readonly refund: () => void })[] = []
     for (const [index, part] of parts.entries()) {
       const answered = await groups.charge(part, deadlineUs)
@@ -44,9 +52,17 @@ export const createRedisStore = ({ shards, run, deadlineMs, timers, monotonicUs 
         paid.push({ part, ...answered })
         continue
       }
+      if (!answered.ok)
+        return {
+          kind: 'unavailable',
+          settle: async (admitted) => {
+            if (!admitted) for (const { refund } of paid) refund()
+            const charged = [...paid.map((one) => one.part), ...((await answered.settle(admitted)) ? [part] : [])]
+            return admitted ? charged.flatMap(({ places }) => places.flatMap((place) => buckets[place] ?? [])) : []
+          },
+        }
       for (const { refund } of paid) refund()
-      const rest = answered.ok ? await lookAtRest(parts.slice(index + 1), deadlineUs) : undefined
-      if (!answered.ok || rest === undefined) return { kind: 'unavailable' }
+      const rest = await lookAtRest(parts.slice(index + 1), deadlineUs)
       return counted(false, [...paid, { part, value: answered.value }, ...rest])
     }
     return counted(true, paid)
@@ -54,8 +70,27 @@ export const createRedisStore = ({ shards, run, deadlineMs, timers, monotonicUs 
 
   const deadlineUs = () => monotonicUs() + deadlineMs * 1000
 
+  const debit = async ({ asked, nano, id }: Debit) => {
+    const answered = await ask(
+      asked.group,
+      {
+        kind: 'debit',
+        buckets: [bounded(asked)],
+        cost: Math.floor(nano / NANO),
+        extraNano: nano % NANO,
+        requestId: id,
+      },
+      monotonicUs() + DEBIT_DEADLINE_MS * 1000,
+    )
+    const late = answered.ok ? ({ kind: 'ran' } as const) : await answered.late
+    if (late.kind === 'ran') return 'charged'
+    return late.kind === 'unknown' ? 'unknown' : 'not_charged'
+  }
+
   return {
-    take: (whole) => take(partsOf(whole), deadlineUs()),
+    take: (whole) => take(whole, deadlineUs()),
+    debit,
+    isAnswering: ({ group }) => isAnswering(group),
     reset: async (buckets) => {
       for (const asked of buckets) credits.forget(asked)
       const resets = partsOf({ cost: 0, buckets }).map((part) =>
@@ -67,6 +102,10 @@ export const createRedisStore = ({ shards, run, deadlineMs, timers, monotonicUs 
   }
 }
 
+const full = (): Reading => ({ bucket: { deficitNano: 0, atUs: 0 }, held: true })
+
+const bounded = (asked: AskedBucket): AskedBucket => ({ ...asked, key: boundedName(asked.key) })
+
 /** The take by group, in the order in which the groups first appear. */
 const partsOf = ({ cost, buckets, requestId }: Take): readonly Part[] => {
   const byGroup = Map.groupBy(buckets.entries(), ([, { group }]) => group)
@@ -75,7 +114,7 @@ const partsOf = ({ cost, buckets, requestId }: Take): readonly Part[] => {
     cost,
     requestId,
     places: placed.map(([place]) => place),
-    buckets: placed.map(([, asked]): AskedBucket => ({ ...asked, key: boundedName(asked.key) })),
+    buckets: placed.map(([, asked]) => bounded(asked)),
   }))
 }
 

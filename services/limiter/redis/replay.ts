@@ -15,7 +15,7 @@ export const replay = (
   place: number,
 ): Replayed => {
   if (result.replayed) {
-    const readings = result.before.map(({ bucket }): Reading => ({ bucket, held: true }))
+    const readings = result.before.map(({ bucket, grantedTokens }): Reading => ({ bucket, held: true, grantedTokens }))
     return { granted: true, replayed: true, readings }
   }
   const { granted, before } = result
@@ -24,7 +24,9 @@ export const replay = (
     const first = before[index]?.bucket ?? { deficitNano: 0, atUs: 0 }
     const found = chargedTimes(first, rule, cost, chargesBefore)
     const held = holds(found, rule, cost)
-    return { bucket: place < granted && held ? charge(found, cost) : found, held }
+    const pays = place < granted && held
+    const grantedTokens = (before[index]?.grantedTokens ?? 0) + (chargesBefore + (pays ? 1 : 0)) * cost
+    return { bucket: pays ? charge(found, cost) : found, held, grantedTokens }
   })
   return { granted: place < granted, replayed: false, readings }
 }

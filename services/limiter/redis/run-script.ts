@@ -1,5 +1,6 @@
 import type { Timers } from '../../seams/timers.ts'
 import type { RedisConnection } from './connect.ts'
+import { hasNotRun, MOVING_SLOT, PASSING } from './not-run.ts'
 import type { RunScript } from './shard-queue.ts'
 import {
   decodeReply,
@@ -62,15 +63,6 @@ export const createRunScript = ({ connection, retryMs, timers, monotonicUs, nowU
 
   return patiently(attempt)
 }
-
-/** A slot that moves: ioredis follows the redirection, and reports where it got stuck. */
-const MOVING_SLOT = /^(?:NOTSENT )?(?:TRYAGAIN|Too many Cluster redirections)/
-
-/** What a cluster says while it changes, and what never left: nothing has run. */
-const PASSING =
-  /^(?:NOTSENT|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|LOADING|READONLY|NOREPLICAS|BUSY|MOVED|ASK|Too many Cluster redirections)/
-
-const hasNotRun = (error: unknown, pattern: RegExp) => error instanceof Error && pattern.test(error.message)
 
 /** In a slot that is moving, a script runs with one key where it answers TRYAGAIN with two. Each call fares for itself. */
 const executeByKey = async (operations: readonly ScriptOperation[], execute: RunScript): Promise<ScriptReply> => {

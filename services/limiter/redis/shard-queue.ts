@@ -1,4 +1,5 @@
 import type { AskedBucket } from '../core/store.ts'
+import { fateOf, type LostFate } from './not-run.ts'
 import type { OperationResult, ScriptOperation, ScriptReply } from './take-script.ts'
 
 /** Operations in one call of the script; the rest wait for the next. */
@@ -12,7 +13,9 @@ export type Queued = {
   readonly operation: Omit<ScriptOperation, 'times'>
   /** What the script found, and this one's place among the equal takes that it was merged with, from 0. */
   readonly settle: (
-    outcome: { readonly ok: true; readonly result: OperationResult; readonly place: number } | { readonly ok: false },
+    outcome:
+      | { readonly ok: true; readonly result: OperationResult; readonly place: number }
+      | { readonly ok: false; readonly fate: LostFate },
   ) => void
 }
 
@@ -88,10 +91,13 @@ const haveSameBuckets = (a: readonly AskedBucket[], b: readonly AskedBucket[]) =
 
 const send = async (batch: readonly Merged[], run: RunScript) => {
   const operations = batch.map(({ first, members }) => ({ ...first.operation, times: members.length }))
-  const reply = await run(operations).catch(() => undefined)
+  let fate: LostFate = 'unknown'
+  const reply = await run(operations).catch((error: unknown) => {
+    fate = fateOf(error)
+  })
   for (const [index, { members }] of batch.entries()) {
     const result = reply?.results[index]
     for (const [place, { settle }] of members.entries())
-      settle(result === undefined ? { ok: false } : { ok: true, result, place })
+      settle(result === undefined ? { ok: false, fate } : { ok: true, result, place })
   }
 }

@@ -10,14 +10,16 @@ export const takeScript = readFileSync(new URL('take.lua', import.meta.url), 'ut
 export const takeScriptSha1 = createHash('sha1').update(takeScript).digest('hex')
 
 type Operation = {
-  readonly kind: 'take' | 'reset'
+  readonly kind: 'take' | 'reset' | 'debit'
   /** The key of the group that all its buckets are in. */
   readonly key: string
   readonly cost: number
+  /** Of a debit: nano-tokens beside the cost. */
+  readonly extraNano?: number
   /** How many equal takes this one stands for. */
   readonly times: number
   readonly buckets: readonly AskedBucket[]
-  /** Of a take that stands for one: a grant under it is charged once. */
+  /** Of a take that stands for one, and of a debit: a grant under it is charged once. */
   readonly requestId?: string | undefined
 }
 export type ScriptOperation = Operation
@@ -47,6 +49,7 @@ export type ScriptReply = {
 
 const HEAD_BYTES = 13
 const ASKED_BYTES = 24
+const KINDS = { take: 0, reset: 1, debit: 2 } as const satisfies Record<Operation['kind'], number>
 const STORED_BYTES = 30
 
 export type ScriptCall = { readonly keys: readonly string[]; readonly batch: Buffer }
@@ -70,13 +73,13 @@ const nameBytesOf = (requestId: string | undefined) =>
 const writeOperation = (
   batch: Buffer,
   start: number,
-  { kind, cost, times, buckets, requestId }: Operation,
+  { kind, cost, times, extraNano = 0, buckets, requestId }: Operation,
   keyIndex: number,
 ) => {
-  let offset = batch.writeUInt8(kind === 'take' ? 0 : 1, start)
+  let offset = batch.writeUInt8(KINDS[kind], start)
   offset = batch.writeUInt16BE(keyIndex, offset)
   offset = batch.writeUInt32BE(cost, offset)
-  offset = batch.writeUInt32BE(times, offset)
+  offset = batch.writeUInt32BE(kind === 'debit' ? extraNano : times, offset)
   offset = writeName(batch, offset, requestId === undefined ? '' : requestKey(requestId))
   offset = batch.writeUInt8(buckets.length, offset)
   for (const asked of buckets) offset = writeAsked(batch, offset, asked)

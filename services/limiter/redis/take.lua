@@ -1,12 +1,12 @@
--- Takes tokens from the buckets of many subjects in one atomic step, or fills buckets. The only writer of the buckets.
+-- Takes tokens from the buckets of many subjects in one atomic step, fills buckets, or charges what was admitted without them. The only writer of the buckets.
 --
 -- KEYS[i]   the key of one group of buckets; all keys lie in one slot
 -- ARGV[1]   d: the time in microseconds; 0, which it always is but in tests, stands for the server's own clock
 -- ARGV[2]   the operations in order, packed big-endian one after the other:
---             B   0 = take, 1 = reset
+--             B   0 = take, 1 = reset, 2 = debit
 --             H   which of KEYS
 --             I4  cost in tokens, at most the capacity of every enforced bucket (reset: 0)
---             I4  times: how many equal takes this one stands for, granted first come first served (reset: 1)
+--             I4  times: how many equal takes this one stands for, granted first come first served (reset: 1; debit: nano-tokens beside the cost)
 --             Bc0 the name under which a grant is remembered for 2 s; empty: it is not
 --             B   how many buckets follow, each:
 --               B      1 = enforced, 0 = in shadow
@@ -24,7 +24,7 @@
 -- (with a name of 14 characters one bucket is 44 bytes: up to there Redis keeps a string together with its header).
 -- A remembered request is an entry like a bucket's, which is full when it is forgotten.
 -- A take is granted when every enforced bucket holds the cost, and then charges each; a bucket in shadow pays if it holds the cost
--- as well. A refusal and a cost of 0 write nothing, but that a bucket follows a clock that was set back: else each refusal would find
+-- as well. A debit is charged whatever a bucket holds, and leaves it empty at worst. A refusal and a cost of 0 write nothing, but that a bucket follows a clock that was set back: else each refusal would find
 -- it standing still again. A key expires a second after its last bucket is full. A reset leaves the
 -- bucket full, under the next epoch, until nobody can remember the emptier one.
 -- Numbers are whole and below 2^53, where doubles are exact; the arithmetic is that of services/bucket/bucket.ts.
@@ -124,6 +124,12 @@ local function affordable(asked, bucket, cost, times)
   return math.min(times, floor_divide(left, cost * NANO))
 end
 
+local function remember(group, request)
+  group.buckets[request] =
+    { deficit = 0, at = now, full_after_ms = REMEMBERED_MS, full_at = now + REMEMBERED_MS * 1000, granted = 0, epoch = 0, rule = 0 }
+  group.dirty = true
+end
+
 local function take(group, asked, before, cost, times, request)
   if cost == 0 then return times, 0 end
   if request ~= '' and group.buckets[request] then return times, 1 end
@@ -141,12 +147,21 @@ local function take(group, asked, before, cost, times, request)
       write(group, asked[i], after)
     end
   end
-  if request ~= '' and granted > 0 then
-    group.buckets[request] =
-      { deficit = 0, at = now, full_after_ms = REMEMBERED_MS, full_at = now + REMEMBERED_MS * 1000, granted = 0, epoch = 0, rule = 0 }
-    group.dirty = true
-  end
+  if request ~= '' and granted > 0 then remember(group, request) end
   return granted, 0
+end
+
+local function debit(group, asked, before, tokens, nano, request)
+  if group.buckets[request] then return 1, 1 end
+  for i = 1, #asked do
+    local after = {}
+    for field, value in pairs(before[i]) do after[field] = value end
+    after.deficit = math.min(after.deficit + tokens * NANO + nano, asked[i].capacity * NANO)
+    after.granted = math.min(after.granted + tokens, MAX_GRANTED)
+    write(group, asked[i], after)
+  end
+  remember(group, request)
+  return 1, 0
 end
 
 local function reset(group, asked, before)
@@ -178,6 +193,8 @@ while position <= #ARGV[2] do
   local granted, replayed
   if operation == 0 then
     granted, replayed = take(group, asked, before, cost, times, request)
+  elseif operation == 2 then
+    granted, replayed = debit(group, asked, before, cost, times, request)
   else
     granted, replayed = reset(group, asked, before)
   end

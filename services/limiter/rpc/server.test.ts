@@ -142,7 +142,7 @@ describe('a bug', () => {
     const store: BucketStore = {
       take: async ({ cost }) => {
         if (cost === 7) throw new Error('on purpose')
-        return { kind: 'unavailable' }
+        return { kind: 'unavailable', settle: async () => [] }
       },
       reset: async () => ({ kind: 'reset' }),
     }
@@ -206,7 +206,7 @@ describe('the server', () => {
     const underWay = client.shouldAllow(ask('a'))
     await asked.promise
     const drained = opened.server[Symbol.asyncDispose]()
-    release.resolve({ kind: 'unavailable' })
+    release.resolve({ kind: 'unavailable', settle: async () => [] })
     expect(await underWay).toMatchObject({ ok: true, response: { verdict: 'ALLOW', basis: 'SHARE' } })
     await drained
     expect(await client.shouldAllow(ask('a'))).toMatchObject({ ok: false, error: { code: status.UNAVAILABLE } })

@@ -29,7 +29,7 @@ const ways = [
   },
 ] as const
 
-const UNAVAILABLE: TakeOutcome = { kind: 'unavailable' }
+const UNAVAILABLE: TakeOutcome = { kind: 'unavailable', settle: async () => [] }
 
 /** A store that answers when the test says so, or never; what it does not answer is counted locally. */
 const heldStore = () => {

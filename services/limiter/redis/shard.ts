@@ -1,0 +1,94 @@
+import { type BreakerState, createBreaker } from '../../breaker/breaker.ts'
+import type { Randomness } from '../../seams/randomness.ts'
+import type { Timers } from '../../seams/timers.ts'
+import type { AskedBucket } from '../core/store.ts'
+import type { LostFate } from './not-run.ts'
+import { type Replayed, replay } from './replay.ts'
+import { createShardQueue, type RunScript } from './shard-queue.ts'
+import type { ScriptOperation } from './take-script.ts'
+
+export type Question = Pick<ScriptOperation, 'kind' | 'cost' | 'extraNano' | 'requestId'> & {
+  readonly buckets: readonly AskedBucket[]
+}
+
+/** What came of an operation that nobody waits for any more. */
+export type Late = { readonly kind: 'ran'; readonly value: Replayed } | { readonly kind: LostFate }
+
+export type Answered =
+  | { readonly ok: true; readonly value: Replayed }
+  | { readonly ok: false; readonly late: Promise<Late> }
+
+export type Shard = {
+  /** Runs one operation; not ok when the shard fails, is given up, or has not answered at the deadline. */
+  readonly ask: (key: string, question: Question, deadlineUs: number) => Promise<Answered>
+  /** False while the shard is given up. */
+  readonly isAnswering: () => boolean
+}
+
+type Options = {
+  readonly run: RunScript
+  readonly timers: Timers
+  readonly randomness: Randomness
+  readonly monotonicUs: () => number
+  readonly onChange: (state: BreakerState) => void
+}
+
+const NOT_RUN: Answered = { ok: false, late: Promise.resolve({ kind: 'not_run' }) }
+const UNKNOWN: Answered = { ok: false, late: Promise.resolve({ kind: 'unknown' }) }
+
+/** One shard's takes, each with its deadline. A shard that fails again and again is given up: only a probe now and then waits for it. */
+export const createShard = ({ run, timers, randomness, monotonicUs, onChange }: Options): Shard => {
+  let isAnswering = true
+  const breaker = createBreaker({
+    monotonicClock: { monotonicUs },
+    randomness,
+    onChange: (state) => {
+      isAnswering = state === 'closed'
+      onChange(state)
+    },
+  })
+  const queue = createShardQueue(run)
+
+  return {
+    isAnswering: () => isAnswering,
+    ask: async (key, question, deadlineUs) => {
+      const permit = breaker.admit()
+      if (permit === undefined) return NOT_RUN
+      const { buckets, cost } = question
+      const waitUs = Math.max(0, deadlineUs - monotonicUs())
+      return new Promise((resolve) => {
+        let isSettled = false
+        let tellLate: ((late: Late) => void) | undefined
+        const withdraw = queue.add({
+          operation: { ...question, key },
+          settle: (outcome) => {
+            isSettled = true
+            cancelTimer()
+            if (!outcome.ok) {
+              if (tellLate !== undefined) return tellLate({ kind: outcome.fate })
+              breaker.report(permit, outcome.fate === 'refused' ? 'inconclusive' : 'failed')
+              return resolve(outcome.fate === 'unknown' ? UNKNOWN : NOT_RUN)
+            }
+            const value = replay(buckets, cost, outcome.result, outcome.place)
+            if (tellLate !== undefined) return tellLate({ kind: 'ran', value })
+            breaker.report(permit, 'answered')
+            resolve({ ok: true, value })
+          },
+        })
+        const expire = () => {
+          if (isSettled) return
+          // A loop that stood still is not the shard's failure.
+          const lagUs = monotonicUs() - deadlineUs
+          breaker.report(permit, lagUs < waitUs / 2 + 1_000 ? 'failed' : 'inconclusive')
+          if (withdraw()) return resolve(NOT_RUN)
+          const late = new Promise<Late>((tell) => {
+            tellLate = tell
+          })
+          resolve({ ok: false, late })
+        }
+        // What has arrived in the socket's buffer while the loop was busy still counts.
+        const cancelTimer = timers.after(waitUs / 1000, () => timers.afterPoll(expire))
+      })
+    },
+  }
+}

@@ -1,0 +1,127 @@
+import { type Bucket, chargeNano, nanoTokens, refill } from '../../bucket/bucket.ts'
+import type { AskedBucket } from '../core/store.ts'
+import { stretchedNano } from '../core/stretched.ts'
+import { nameOf } from './remembered.ts'
+
+/** Beyond it the fullest go, whose loss gives away the least. */
+const MAX_ACCOUNTS = 100_000
+const EVICTION_SAMPLE = 16
+
+/** A bucket that this limiter counts alone. */
+type Account = {
+  readonly asked: AskedBucket
+  /** A take weighs so many times its cost: 1 ÷ this limiter's part of the bucket. */
+  readonly stretch: number
+  /** As it would be if this limiter had admitted nothing alone. */
+  readonly base: Bucket
+  local: Bucket
+  /** Takes of which the store may yet say that it charged them. */
+  unsettled: number
+}
+
+export type Share = { readonly local: Bucket; readonly stretch: number }
+
+export type Accounts = {
+  /** The bucket as it stands now, for a limiter with this part of it. */
+  readonly look: (asked: AskedBucket) => Share
+  readonly charge: (asked: AskedBucket, share: Share, costTokens: number) => void
+  /** The store has not yet said whether it charged a take that was admitted here. The returned function tells, once. */
+  readonly unsettled: (asked: AskedBucket, costTokens: number) => (charged: boolean) => void
+  /** Closes the account: what the store is still owed, in nano-tokens; what has been refilled since is owed no more. */
+  readonly close: (asked: AskedBucket) => number
+  /** What is to be charged again after all. */
+  readonly owe: (asked: AskedBucket, nano: number) => void
+  /** Buckets of which the store is owed something, and no reply is awaited. */
+  readonly payable: () => IteratorObject<AskedBucket>
+  readonly isPayable: (asked: AskedBucket) => boolean
+  readonly forget: (asked: AskedBucket) => void
+  readonly size: () => number
+  readonly evicted: () => number
+}
+
+type Options = {
+  readonly monotonicUs: () => number
+  /** The bucket when the store was last asked, refilled to now. */
+  readonly recall: (asked: AskedBucket) => Bucket
+  /** More than 0, at most 1. */
+  readonly part: (asked: AskedBucket) => number
+  readonly maxAccounts?: number
+}
+
+/** What this limiter has admitted alone, bucket by bucket, until the store has been charged for it. */
+export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_ACCOUNTS }: Options): Accounts => {
+  const accounts = new Map<string, Account>()
+  let evicted = 0
+
+  const openAccount = (asked: AskedBucket, { local, stretch }: Share) => {
+    if (accounts.size >= maxAccounts) evict()
+    const account: Account = { asked, stretch, base: local, local, unsettled: 0 }
+    accounts.set(nameOf(asked), account)
+    return account
+  }
+
+  const evict = () => {
+    const sample = accounts.entries().take(EVICTION_SAMPLE).toArray()
+    const [fullest] = sample.toSorted(([, a], [, b]) => a.local.deficitNano - b.local.deficitNano)
+    if (fullest === undefined) return
+    accounts.delete(fullest[0])
+    evicted += 1
+  }
+
+  const look = (asked: AskedBucket): Share => {
+    const account = accounts.get(nameOf(asked))
+    if (account === undefined) return { local: recall(asked), stretch: 1 / part(asked) }
+    return { local: refill(account.local, asked.rule, monotonicUs()), stretch: account.stretch }
+  }
+
+  const add = (asked: AskedBucket, share: Share, nano: number) => {
+    const account = accounts.get(nameOf(asked)) ?? openAccount(asked, share)
+    const local = chargeNano(share.local, nano)
+    account.local = { ...local, deficitNano: Math.min(local.deficitNano, nanoTokens(asked.rule.capacityTokens)) }
+  }
+
+  const owedNano = ({ asked, base, local, stretch }: Account) => {
+    const nowUs = monotonicUs()
+    const missing = refill(local, asked.rule, nowUs).deficitNano - refill(base, asked.rule, nowUs).deficitNano
+    return Math.max(0, Math.ceil(missing / stretch))
+  }
+
+  const isReady = (account: Account | undefined) => account !== undefined && account.unsettled === 0
+
+  return {
+    look,
+    charge: (asked, share, costTokens) => add(asked, share, stretchedNano(costTokens, asked.rule, share.stretch)),
+    unsettled: (asked, costTokens) => {
+      const account = accounts.get(nameOf(asked))
+      if (account === undefined) return () => {}
+      account.unsettled += 1
+      return (charged) => {
+        account.unsettled -= 1
+        if (!charged) return
+        const nowUs = monotonicUs()
+        const local = refill(account.local, asked.rule, nowUs)
+        const least = refill(account.base, asked.rule, nowUs).deficitNano
+        const paidNano = stretchedNano(costTokens, asked.rule, account.stretch)
+        account.local = { ...local, deficitNano: Math.max(least, local.deficitNano - paidNano) }
+      }
+    },
+    close: (asked) => {
+      const account = accounts.get(nameOf(asked))
+      accounts.delete(nameOf(asked))
+      return account === undefined ? 0 : owedNano(account)
+    },
+    owe: (asked, nano) => {
+      const share = look(asked)
+      add(asked, share, Math.ceil(nano * share.stretch))
+    },
+    payable: () =>
+      accounts
+        .values()
+        .filter(isReady)
+        .map(({ asked }) => asked),
+    isPayable: (asked) => isReady(accounts.get(nameOf(asked))),
+    forget: (asked) => accounts.delete(nameOf(asked)),
+    size: () => accounts.size,
+    evicted: () => evicted,
+  }
+}
