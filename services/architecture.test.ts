@@ -27,10 +27,13 @@ const rooms: Readonly<Record<string, Room>> = {
     libraries: ['@grpc/grpc-js', '@grpc/proto-loader', '@grpc/reflection', 'grpc-health-check'],
   },
   'limiter/telemetry': { imports: ['contract', 'platform', 'limiter/core'], libraries: [] },
+  'limiter-client/channel': { imports: ['contract', 'seams', 'wire'], libraries: [] },
+  'limiter-client/replicas': { imports: ['contract', 'seams', 'wire', 'limiter-client/channel'], libraries: [] },
   'limiter-client': {
-    imports: ['contract', 'seams', 'bucket', 'breaker', 'wire'],
-    libraries: ['@grpc/grpc-js', 'fastify', 'fastify-plugin', 'lru-cache'],
+    imports: ['contract', 'seams', 'bucket', 'breaker', 'limiter-client/channel', 'limiter-client/replicas'],
+    libraries: ['lru-cache'],
   },
+  'limiter-client/fastify': { imports: ['contract', 'limiter-client'], libraries: ['fastify', 'fastify-plugin'] },
   'api/identify': { imports: ['contract', 'seams'], libraries: ['ipaddr.js'] },
   'api/database': { imports: [], libraries: ['pg', '@electric-sql/pglite'] },
   'api/http': { imports: ['api/identify', 'api/database'], libraries: ['fastify', 'ajv', 'typebox'] },
@@ -62,9 +65,12 @@ const importsOf = (text: string) =>
 
 const isTest = (file: string) => /\.(test|conformance|oracle|arbitrary|fixture|config)\.ts$/.test(file)
 
+/** The innermost, as a room may have rooms in it. */
 const roomOf = (file: string) => {
   const folder = dirname(file)
-  return Object.keys(rooms).find((room) => folder === room || folder.startsWith(`${room}/`))
+  return Object.keys(rooms)
+    .filter((room) => folder === room || folder.startsWith(`${room}/`))
+    .toSorted((a, b) => b.length - a.length)[0]
 }
 
 const climbFault = (specifier: string) =>

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { LimiterClient } from '../limiter-client/client.ts'
-import { rateLimit } from '../limiter-client/fastify-plugin.ts'
+import { rateLimit } from '../limiter-client/fastify/fastify-plugin.ts'
 import { allowedMethods } from './http/allowed-methods.ts'
 import { type ApiError, apiError, withHeaders } from './http/api-error.ts'
 import { headerLines } from './http/connection/header-lines.ts'

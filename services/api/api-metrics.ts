@@ -1,5 +1,5 @@
+import type { AskFailure } from '../limiter-client/channel/question.ts'
 import type { ClientObserver } from '../limiter-client/client.ts'
-import type { AskFailure } from '../limiter-client/transport.ts'
 import { createDistribution, durationBoundsS } from '../platform/distribution.ts'
 import { createLabelled } from '../platform/labelled.ts'
 import type { Log } from '../platform/log.ts'
@@ -24,7 +24,7 @@ export const publishRequests = (metrics: Metrics) => {
 
 /** Declares what the API publishes of its gate, and logs its changes of state; the observer returned is what it counts with. */
 export const publishGate = (metrics: Metrics, log: Log): ClientObserver => {
-  const failures: Record<AskFailure, number> = { deadline_exceeded: 0, unavailable: 0, rejected: 0 }
+  const failures: Record<AskFailure, number> = { deadline_exceeded: 0, unavailable: 0, rejected: 0, overloaded: 0 }
   let lateAnswers = 0
   let isBreakerOpen = false
   let lastDetail = ''

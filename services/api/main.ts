@@ -1,6 +1,6 @@
 // The API as a process: settings in, HTTP and the admin port out, until SIGTERM.
 import { createLimiterClient } from '../limiter-client/client.ts'
-import { createGrpcTransport } from '../limiter-client/grpc-transport.ts'
+import { createStreamTransport } from '../limiter-client/replicas/stream-transport.ts'
 import { formatAddress, listenFault } from '../platform/address.ts'
 import { openAdminServer } from '../platform/admin-server.ts'
 import { createLog } from '../platform/log.ts'
@@ -44,7 +44,7 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   const metrics = createMetrics()
   const limiter = resources.use(
     createLimiterClient({
-      transport: createGrpcTransport({ address: settings.API_LIMITER }),
+      transport: createStreamTransport({ address: settings.API_LIMITER }),
       deadlineMs: settings.API_LIMITER_DEADLINE_MS,
       fallback: settings.fallback,
       monotonicClock: systemMonotonicClock,

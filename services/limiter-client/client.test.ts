@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Check, domainName } from '../contract/check.ts'
 import { type Decision, policyName } from '../contract/decision.ts'
+import type { Asked } from './channel/question.ts'
 import { createLimiterClient, type GateDecision } from './client.ts'
 import type { FallbackPlan } from './fallback.ts'
-import type { Asked } from './transport.ts'
 import { createVirtualTime } from './virtual-time.fixture.ts'
 
 const quota = { limit: 600, remaining: 599, resetAfterMs: 20, refillTokens: 50, refillPeriodMs: 1_000 }

@@ -4,12 +4,13 @@ import type { Decision } from '../contract/decision.ts'
 import type { MonotonicClock } from '../seams/clock.ts'
 import type { Randomness } from '../seams/randomness.ts'
 import type { Timers } from '../seams/timers.ts'
+import type { AskFailure } from './channel/question.ts'
 import { startDeadline } from './deadline.ts'
 import { createFallback, type FallbackPlan } from './fallback.ts'
-import type { AskFailure, Transport } from './transport.ts'
+import type { Transport } from './replicas/transport.ts'
 
 /** Checks that wait for the limiter at once. One process gets no more answers than about this in a deadline. */
-const MAX_WAITING = 500
+const MAX_WAITING = 2_000
 /**
  * The part of these that clients may take of whom the limiter has reported something. The fallback decides rightly about them, so
  * in a flood it is strangers who are asked about: once, and then they are known.
@@ -17,7 +18,7 @@ const MAX_WAITING = 500
 const KNOWN_PART = 0.8
 
 /** `breaker_open`, `overloaded`: the limiter was not asked. */
-export type FallbackReason = AskFailure | 'breaker_open' | 'overloaded'
+export type FallbackReason = AskFailure | 'breaker_open'
 
 export type GateDecision =
   | { readonly source: 'limiter'; readonly decision: Decision }
@@ -97,7 +98,7 @@ export const createLimiterClient = (options: Options): LimiterClient => {
         timers,
         monotonicClock,
         deadlineMs,
-        // An answer that already lies in the socket's buffer wins. The call is not cancelled: see `grpc-connection.ts`.
+        // An answer that already lies in the socket's buffer wins. The call is not cancelled: the limiter has charged it, or will.
         onExpiry: (lagMs) => timers.afterPoll(() => expire(lagMs)),
       })
       void transport.ask(check, deadlineMs).then((asked) => {
@@ -110,8 +111,7 @@ export const createLimiterClient = (options: Options): LimiterClient => {
           fallback.learn(check, asked.answer.decision)
           settle({ source: 'limiter', decision: asked.answer.decision }, 'answered')
         } else {
-          // A limiter that finds fault with the question is there.
-          fail(asked.failure, asked.detail, asked.failure === 'rejected' ? 'answered' : 'failed')
+          fail(asked.failure, asked.detail, outcomeOf(asked.failure))
         }
       })
     })
@@ -131,6 +131,19 @@ export const createLimiterClient = (options: Options): LimiterClient => {
       return ask(check, permit, startUs)
     },
     [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
+  }
+}
+
+const outcomeOf = (failure: AskFailure): CallOutcome => {
+  switch (failure) {
+    case 'rejected':
+      // A limiter that finds fault with the question is there.
+      return 'answered'
+    case 'overloaded':
+      return 'inconclusive'
+    case 'deadline_exceeded':
+    case 'unavailable':
+      return 'failed'
   }
 }
 

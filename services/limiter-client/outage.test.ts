@@ -10,9 +10,9 @@ import { systemRandomness } from '../seams/randomness.ts'
 import { systemTimers } from '../seams/timers.ts'
 import { createLimiterClient } from './client.ts'
 import type { FallbackPlan } from './fallback.ts'
-import { rateLimit } from './fastify-plugin.ts'
-import { createGrpcTransport } from './grpc-transport.ts'
+import { rateLimit } from './fastify/fastify-plugin.ts'
 import { rule, startLimiterProcess } from './limiter-process.fixture.ts'
+import { createStreamTransport } from './replicas/stream-transport.ts'
 import { allow, openScriptedLimiter } from './scripted-limiter.fixture.ts'
 import { until } from './until.fixture.ts'
 
@@ -24,7 +24,7 @@ type Seen = { readonly status: number; readonly ms: number; readonly policy: str
 const openClient = (address: string, fallback: FallbackPlan, deadlineMs = 50) =>
   createLimiterClient({
     deadlineMs,
-    transport: createGrpcTransport({ address }),
+    transport: createStreamTransport({ address }),
     fallback,
     monotonicClock: systemMonotonicClock,
     timers: systemTimers,

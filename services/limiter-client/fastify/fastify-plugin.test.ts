@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyServerOptions } from 'fastify'
 import { describe, expect, test } from 'vitest'
-import { type Decision, policyName } from '../contract/decision.ts'
-import type { LimiterClient } from './client.ts'
+import { type Decision, policyName } from '../../contract/decision.ts'
+import type { LimiterClient } from '../client.ts'
 import { type RateLimitOptions, rateLimit } from './fastify-plugin.ts'
 
 const policy = policyName('per-client')

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { anyRule } from '../bucket/rule.arbitrary.ts'
-import { anyDecision } from '../contract/decision.arbitrary.ts'
-import { type Decision, policyName } from '../contract/decision.ts'
+import { anyRule } from '../../bucket/rule.arbitrary.ts'
+import { anyDecision } from '../../contract/decision.arbitrary.ts'
+import { type Decision, policyName } from '../../contract/decision.ts'
 import { type Headers, limitExceededBody, rateLimitHeaders, retryAfterS } from './headers.ts'
 
 const perClient = policyName('per-client')

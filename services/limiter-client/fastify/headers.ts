@@ -1,4 +1,4 @@
-import type { Decision, PolicyName, Quota } from '../contract/decision.ts'
+import type { Decision, PolicyName, Quota } from '../../contract/decision.ts'
 
 /** Names are in lower case, as Node and HTTP/2 have them. */
 export type Headers = Readonly<Record<string, string>>

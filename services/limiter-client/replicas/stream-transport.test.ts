@@ -5,11 +5,13 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { status } from '@grpc/grpc-js'
 import { describe, expect, test } from 'vitest'
-import { type Check, domainName } from '../contract/check.ts'
-import { createGrpcTransport } from './grpc-transport.ts'
-import { allow, openScriptedLimiter } from './scripted-limiter.fixture.ts'
-import type { Asked, Transport } from './transport.ts'
-import { until } from './until.fixture.ts'
+import { type Check, domainName } from '../../contract/check.ts'
+import { rateLimitService } from '../../wire/protocol.ts'
+import type { Asked } from '../channel/question.ts'
+import { allow, openScriptedLimiter } from '../scripted-limiter.fixture.ts'
+import { until } from '../until.fixture.ts'
+import { createStreamTransport } from './stream-transport.ts'
+import type { Transport } from './transport.ts'
 
 const check = (client = 'user:ada', cost = 1): Check => ({
   domain: domainName('api'),
@@ -38,8 +40,8 @@ describe('a limiter that answers', () => {
       seen.push(one)
       return allow
     })
-    await using transport = createGrpcTransport({ address: limiter.address })
-    expect(await transport.ask(check('user:ada', 0), 50)).toEqual({
+    await using transport = createStreamTransport({ address: limiter.address })
+    expect(await transport.ask(check('user:ada', 0), 5_000)).toEqual({
       ok: true,
       answer: { decision: allow, shadows: [] },
     })
@@ -48,16 +50,16 @@ describe('a limiter that answers', () => {
 
   test('is found by name', async () => {
     await using limiter = await openScriptedLimiter(() => allow)
-    await using transport = createGrpcTransport({ address: `dns:///localhost:${limiter.port}` })
-    expect(outcome(await transport.ask(check(), 50))).toBe('answered')
+    await using transport = createStreamTransport({ address: `dns:///localhost:${limiter.port}` })
+    expect(outcome(await transport.ask(check(), 5_000))).toBe('answered')
   })
 
   test('is found by the path of its socket', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'weir-client-'))
     try {
-      await using limiter = await openScriptedLimiter(() => allow, `unix:${folder}/limiter.sock`)
-      await using transport = createGrpcTransport({ address: limiter.address })
-      expect(outcome(await transport.ask(check(), 50))).toBe('answered')
+      await using limiter = await openScriptedLimiter(() => allow, { target: `unix:${folder}/limiter.sock` })
+      await using transport = createStreamTransport({ address: limiter.address })
+      expect(outcome(await transport.ask(check(), 5_000))).toBe('answered')
     } finally {
       await rm(folder, { recursive: true })
     }
@@ -76,32 +78,104 @@ describe('an answer that is none', () => {
     ['unavailable', 'a bug', { code: status.INTERNAL, details: 'a bug' }],
     ['unavailable', 'a limiter that goes away', { code: status.UNAVAILABLE, details: 'draining' }],
     ['deadline_exceeded', 'a limiter that was too slow', { code: status.DEADLINE_EXCEEDED, details: 'too slow' }],
-    ['unavailable', 'garbage', Buffer.from('this is no message')],
-    ['unavailable', 'an empty message', Buffer.alloc(0)],
-    ['unavailable', 'a message that is too large', Buffer.alloc(100_000)],
-    ['unavailable', 'a verdict of a later version', Buffer.from([0x08, 0x63, 0x10, 0x63])],
-  ] as const)('is %s for %s, and the connection goes on', async (failure, _, reply) => {
+  ] as const)('is %s for %s, and the stream goes on', async (failure, _, reply) => {
     await using limiter = await openScriptedLimiter(() => reply)
-    await using transport = createGrpcTransport({ address: limiter.address })
-    const asked = await transport.ask(check(), 50)
-    expect(asked).toMatchObject({ ok: false, failure })
-    if (!asked.ok && 'details' in reply) expect(asked.detail).toBe(`${status[reply.code]}: ${reply.details}`)
+    await using transport = createStreamTransport({ address: limiter.address })
+    const asked = await transport.ask(check(), 1_000)
+    expect(asked).toMatchObject({ ok: false, failure, detail: `${status[reply.code]}: ${reply.details}` })
     limiter.state.script = () => allow
-    expect(outcome(await transport.ask(check(), 50))).toBe('answered')
+    expect(outcome(await transport.ask(check(), 1_000))).toBe('answered')
+    expect(limiter.state.streams).toBe(1)
+  })
+
+  test('of a later version is one check that is unavailable, and the stream goes on', async () => {
+    const { responseSerialize } = rateLimitService.ShouldAllowStream
+    const later = { verdict: 99 as never, basis: 99 as never }
+    await using limiter = await openScriptedLimiter(() =>
+      responseSerialize({ decisions: [{ id: 0, decision: later }] }),
+    )
+    await using transport = createStreamTransport({ address: limiter.address })
+    expect(outcome(await transport.ask(check(), 1_000))).toBe('unavailable')
+    limiter.state.script = () => allow
+    expect(outcome(await transport.ask(check(), 1_000))).toBe('answered')
+    expect(limiter.state.streams).toBe(1)
+  })
+
+  test.each([
+    ['garbage', Buffer.from('this is no message')],
+    ['nothing', Buffer.alloc(0)],
+    ['a frame that is too large', Buffer.alloc(2_000_000)],
+  ])('but %s is unavailable, and the next stream is used', async (_, reply) => {
+    await using limiter = await openScriptedLimiter(() => reply)
+    await using transport = createStreamTransport({ address: limiter.address })
+    expect(outcome(await transport.ask(check(), 1_000))).toBe('unavailable')
+    limiter.state.script = () => allow
+    await untilAnswered(transport)
   })
 
   test('a check too large to be sent is our own fault, and is not sent', async () => {
     await using limiter = await openScriptedLimiter(() => allow)
-    await using transport = createGrpcTransport({ address: limiter.address })
-    expect(await transport.ask(check('x'.repeat(70_000)), 50)).toMatchObject({ ok: false, failure: 'rejected' })
+    await using transport = createStreamTransport({ address: limiter.address })
+    expect(await transport.ask(check('x'.repeat(70_000)), 5_000)).toMatchObject({ ok: false, failure: 'rejected' })
     expect(limiter.state.asked).toBe(0)
+  })
+})
+
+describe('checks that are asked together', () => {
+  const askMany = (transport: Transport, count: number, deadlineMs = 5_000) =>
+    Promise.all(Array.from({ length: count }, (_, index) => transport.ask(check(`user:${index}`), deadlineMs)))
+
+  test('travel in one frame; one alone does not wait for others', async () => {
+    await using limiter = await openScriptedLimiter(() => allow)
+    await using transport = createStreamTransport({ address: limiter.address })
+    await untilAnswered(transport)
+    limiter.state.frames.length = 0
+    await askMany(transport, 100)
+    await askMany(transport, 1)
+    // Of requests that came by different connections in one turn of the event loop.
+    setImmediate(() => {})
+    await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        await Promise.resolve()
+        return askMany(transport, 1)
+      }),
+    )
+    expect(limiter.state.frames).toEqual([100, 1, 20])
+  })
+
+  test('travel in frames of at most 1,000 and 1 MiB', async () => {
+    await using limiter = await openScriptedLimiter(() => allow)
+    await using transport = createStreamTransport({ address: limiter.address })
+    await untilAnswered(transport)
+    limiter.state.frames.length = 0
+    const asked = await askMany(transport, 2_500)
+    expect(asked.filter(({ ok }) => ok)).toHaveLength(2_500)
+    expect(limiter.state.frames).toEqual([1_000, 1_000, 500])
+    limiter.state.frames.length = 0
+    const large = Array.from({ length: 30 }, () => ['a', 'b'].map((name) => [name, 'x'.repeat(30_000)] as const))
+    await Promise.all(large.map((attributes) => transport.ask({ ...check(), attributes: new Map(attributes) }, 5_000)))
+    expect(limiter.state.frames.length).toBeGreaterThan(1)
+  })
+
+  test('are overloaded beyond what one limiter may hold, and only those', async () => {
+    await using limiter = await openScriptedLimiter(() => 'silence')
+    await using transport = createStreamTransport({ address: limiter.address })
+    await until(
+      () => transport.count().ready,
+      (ready) => ready === 1,
+    )
+    const asked = Array.from({ length: 4_010 }, () => transport.ask(check(), 50))
+    const refused = await Promise.all(asked.slice(4_000))
+    expect(new Set(refused.map(outcome))).toEqual(new Set(['overloaded']))
+    limiter.state.script = () => allow
+    expect(outcome(await withinMs(100, asked[0] ?? Promise.reject(new Error('none'))))).not.toBe('overloaded')
   })
 })
 
 describe('a limiter that is not there', () => {
   test('is unavailable at once, for as long as it is away', async () => {
     const { address } = await nobodyListens()
-    await using transport = createGrpcTransport({ address })
+    await using transport = createStreamTransport({ address })
     for (let call = 0; call < 20; call += 1) expect(outcome(await transport.ask(check(), 50))).toBe('unavailable')
   })
 
@@ -111,7 +185,7 @@ describe('a limiter that is not there', () => {
       attemptsMs.push(performance.now())
       socket.destroy()
     })
-    await using transport = createGrpcTransport({ address: host.address })
+    await using transport = createStreamTransport({ address: host.address })
     await transport.ask(check(), 50)
     await delay(7_000)
     const gapsMs = attemptsMs.map((atMs, index) => atMs - (attemptsMs[index - 1] ?? atMs))
@@ -122,15 +196,15 @@ describe('a limiter that is not there', () => {
 
   test('breaks the calls under way when it dies, and is used again when it is back', async () => {
     await using first = await openScriptedLimiter(() => 'silence')
-    await using transport = createGrpcTransport({ address: first.address })
-    const asked = Promise.all(Array.from({ length: 100 }, () => transport.ask(check(), 50)))
+    await using transport = createStreamTransport({ address: first.address })
+    const asked = Promise.all(Array.from({ length: 100 }, () => transport.ask(check(), 5_000)))
     await until(
       () => first.state.asked,
       (count) => count === 100,
     )
     first.die()
     expect(new Set((await asked).map(outcome))).toEqual(new Set(['unavailable']))
-    await using _second = await openScriptedLimiter(() => allow, first.address)
+    await using _second = await openScriptedLimiter(() => allow, { target: first.address })
     await untilAnswered(transport, 2_000)
   })
 
@@ -139,14 +213,14 @@ describe('a limiter that is not there', () => {
       await delay(20)
       return allow
     })
-    await using transport = createGrpcTransport({ address: first.address })
-    const asked = Array.from({ length: 50 }, () => transport.ask(check(), 50))
+    await using transport = createStreamTransport({ address: first.address })
+    const asked = Array.from({ length: 50 }, () => transport.ask(check(), 5_000))
     await until(
       () => first.state.asked,
       (count) => count === 50,
     )
     await first.drain()
-    await using _second = await openScriptedLimiter(() => allow, first.address)
+    await using _second = await openScriptedLimiter(() => allow, { target: first.address })
     expect(new Set((await Promise.all(asked)).map(outcome))).toEqual(new Set(['answered']))
     await untilAnswered(transport, 2_000)
   })
@@ -155,74 +229,75 @@ describe('a limiter that is not there', () => {
 describe('a host that accepts connections and speaks no gRPC', () => {
   test('resets are failures, not exceptions', async () => {
     await using host = await openHost((socket) => socket.once('data', () => socket.resetAndDestroy()))
-    await using transport = createGrpcTransport({ address: host.address })
+    await using transport = createStreamTransport({ address: host.address })
     for (let call = 0; call < 5; call += 1)
       expect(outcome(await withinMs(5_000, transport.ask(check(), 50)))).toBe('unavailable')
   })
 
   test('garbage is a failure, not an exception', async () => {
     await using host = await openHost((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
-    await using transport = createGrpcTransport({ address: host.address })
+    await using transport = createStreamTransport({ address: host.address })
     for (let call = 0; call < 5; call += 1)
       expect(outcome(await withinMs(5_000, transport.ask(check(), 50)))).toBe('unavailable')
   })
 
   test('a silent one is given up for a new connection, though it never lets go of the old one', async () => {
     await using host = await openHost(() => {})
-    await using transport = createGrpcTransport({ address: host.address })
+    await using transport = createStreamTransport({ address: host.address })
     const first = transport.ask(check(), 50)
     await until(
       () => host.sockets.size,
       (count) => count > 0,
     )
     await host.stopListening()
-    await using _limiter = await openScriptedLimiter(() => allow, host.address)
+    await using _limiter = await openScriptedLimiter(() => allow, { target: host.address })
     await untilAnswered(transport, 2_500)
     expect(outcome(await first)).toBe('unavailable')
     expect(host.sockets.size).toBe(1)
   })
 })
 
-describe('a storm of calls that nobody waits for any more', () => {
-  test('thousands of them disturb no other call: no server takes the connection for an attack', async () => {
+describe('a storm of checks that nobody waits for any more', () => {
+  test('thousands of them disturb no other check, on one connection that is never reset', async () => {
     await using limiter = await openScriptedLimiter(async ({ attributes }) => {
       if (attributes.get('client') === 'user:lost') return 'silence'
       await delay(5)
       return allow
     })
-    await using transport = createGrpcTransport({ address: limiter.address })
+    await using transport = createStreamTransport({ address: limiter.address })
     await untilAnswered(transport)
     const seen = new Map<string, number>()
     for (let wave = 0; wave < 8; wave += 1) {
-      for (let call = 0; call < 400; call += 1) void transport.ask(check('user:lost'), 50)
-      const others = await Promise.all(Array.from({ length: 100 }, () => transport.ask(check(), 50)))
+      for (let call = 0; call < 400; call += 1) void transport.ask(check('user:lost'), 1_000)
+      const others = await Promise.all(Array.from({ length: 100 }, () => transport.ask(check(), 5_000)))
       for (const other of others) seen.set(outcome(other), (seen.get(outcome(other)) ?? 0) + 1)
       await delay(60)
     }
     expect(Object.fromEntries(seen)).toEqual({ answered: 800 })
     expect(limiter.state.asked).toBeGreaterThan(3_900)
-    expect(limiter.state.peers.size).toBeLessThan(8)
+    expect(limiter.state.peers.size).toBe(1)
+    expect(limiter.state.cancelled).toBe(0)
   })
 
-  test('a burst of calls that are waited for is answered in full, beside hundreds that hang', async () => {
+  test('a burst of checks that are waited for is answered in full, beside hundreds that hang', async () => {
     let reply: 'silence' | typeof allow = 'silence'
     await using limiter = await openScriptedLimiter(() => reply)
-    await using transport = createGrpcTransport({ address: limiter.address })
-    for (let call = 0; call < 700; call += 1) void transport.ask(check(), 50)
+    await using transport = createStreamTransport({ address: limiter.address })
+    for (let call = 0; call < 700; call += 1) void transport.ask(check(), 5_000)
     await until(
       () => limiter.state.asked,
       (count) => count === 700,
     )
     await delay(60)
     reply = allow
-    const burst = await Promise.all(Array.from({ length: 500 }, () => transport.ask(check(), 50)))
+    const burst = await Promise.all(Array.from({ length: 500 }, () => transport.ask(check(), 5_000)))
     expect(burst.filter(({ ok }) => ok)).toHaveLength(500)
   })
 })
 
 test('a closed transport answers that it is, ends its calls, and holds nothing open', async () => {
   await using limiter = await openScriptedLimiter(() => 'silence')
-  const transport = createGrpcTransport({ address: limiter.address })
+  const transport = createStreamTransport({ address: limiter.address })
   const asked = transport.ask(check(), 50)
   await until(
     () => limiter.state.asked,

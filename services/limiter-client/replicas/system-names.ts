@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises'
-import type { Names } from '../seams/names.ts'
+import type { Names } from '../../seams/names.ts'
 
 /** As the machine resolves names: its hosts file, then its DNS. */
 export const systemNames: Names = {

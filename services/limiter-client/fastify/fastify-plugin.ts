@@ -1,8 +1,8 @@
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import { fastifyPlugin } from 'fastify-plugin'
-import { type Check, domainName } from '../contract/check.ts'
-import type { Decision } from '../contract/decision.ts'
-import type { GateDecision, LimiterClient } from './client.ts'
+import { type Check, domainName } from '../../contract/check.ts'
+import type { Decision } from '../../contract/decision.ts'
+import type { GateDecision, LimiterClient } from '../client.ts'
 import { limitExceededBody, rateLimitHeaders, retryAfterS } from './headers.ts'
 
 /** The `Retry-After` of a 503: nobody can know how long an outage lasts. */

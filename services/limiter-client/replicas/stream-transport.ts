@@ -1,0 +1,93 @@
+import type { SecureContext } from 'node:tls'
+import type { Check } from '../../contract/check.ts'
+import { type MonotonicClock, systemMonotonicClock } from '../../seams/clock.ts'
+import type { Names } from '../../seams/names.ts'
+import { type Randomness, systemRandomness } from '../../seams/randomness.ts'
+import { systemTimers, type Timers } from '../../seams/timers.ts'
+import { shouldAllowStream } from '../../wire/should-allow-stream.ts'
+import { type Endpoint, openHttp2Link } from '../channel/http2-link.ts'
+import type { Asked } from '../channel/question.ts'
+import { openReplica, type ReplicaEvents } from '../channel/replica.ts'
+import { followAddresses } from './follow-addresses.ts'
+import { hashText } from './hash.ts'
+import { parseLimiterAddress } from './limiter-address.ts'
+import { openReplicaSet, type ReplicaObserver, type ReplicaSet } from './replica-set.ts'
+import { systemNames } from './system-names.ts'
+import type { Transport } from './transport.ts'
+
+type Options = {
+  /** `host:port`, `dns:///name:port` (every limiter that the name stands for is used) or `unix:/path`. */
+  readonly address: string
+  /** Asked for at each new connection, so that renewed certificates are used. Absent: without TLS. */
+  readonly secureContext?: (() => SecureContext) | undefined
+  /** The attribute whose values keep to one limiter each, as long as that has not far more to do than the others. */
+  readonly affinity?: string
+  readonly observe?: ReplicaObserver | undefined
+  readonly monotonicClock?: MonotonicClock
+  readonly timers?: Timers
+  readonly randomness?: Randomness
+  readonly names?: Names
+}
+
+export type StreamTransport = Transport & Pick<ReplicaSet, 'count'>
+
+/** One stream to each limiter that the address stands for. */
+export const createStreamTransport = (options: Options): StreamTransport => {
+  const { address, secureContext, affinity = 'client', observe, names = systemNames } = options
+  const { monotonicClock = systemMonotonicClock, timers = systemTimers, randomness = systemRandomness } = options
+  const target = parseLimiterAddress(address)
+  if (target === undefined) throw new TypeError(`${address}: it must be host:port, dns:///name:port or unix:/path`)
+
+  const open = (endpoint: Endpoint, serverName: string, events: ReplicaEvents) =>
+    openReplica({
+      openLink: (linkEvents) =>
+        openHttp2Link(
+          { endpoint, serverName, method: shouldAllowStream.path, secureContext: secureContext?.() },
+          linkEvents,
+        ),
+      monotonicClock,
+      timers,
+      randomness,
+      events,
+    })
+  const set = openReplicaSet({
+    open: (one, events) =>
+      target.kind === 'name'
+        ? open({ host: one, port: target.port }, target.name, events)
+        : open(target.endpoint, target.serverName, events),
+    nobody: `${address} stands for nobody`,
+    monotonicClock,
+    timers,
+    observe,
+  })
+  if (target.kind === 'one') set.update([address])
+  const following =
+    target.kind === 'name' ? followAddresses({ name: target.name, names, timers, onAddresses: set.update }) : undefined
+  let isLookedUp = following === undefined
+  void following?.ready.then(() => {
+    isLookedUp = true
+  })
+
+  const ask = (check: Check, endUs: number) =>
+    new Promise<Asked>((settle) => {
+      set.ask({ check, subject: subjectOf(check, affinity), endUs, settle, isRepeat: false })
+    })
+
+  return {
+    ask: (check, deadlineMs) => {
+      const endUs = monotonicClock.monotonicUs() + deadlineMs * 1_000
+      return isLookedUp || following === undefined ? ask(check, endUs) : following.ready.then(() => ask(check, endUs))
+    },
+    count: set.count,
+    [Symbol.asyncDispose]: async () => {
+      following?.[Symbol.dispose]()
+      set[Symbol.dispose]()
+    },
+  }
+}
+
+/** Without the attribute, all that is known of the request together. */
+const subjectOf = ({ attributes }: Check, affinity: string) => {
+  const subject = attributes.get(affinity)
+  return hashText(subject ?? [...attributes.values()].join('\n'))
+}
