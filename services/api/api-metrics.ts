@@ -6,6 +6,7 @@ import type { Log } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { createTally } from '../platform/tally.ts'
 import type { Answered } from './app.ts'
+import type { ConnectionBook } from './http/connection/connection-book.ts'
 
 const REQUEST_BOUNDS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
@@ -20,6 +21,22 @@ export const publishRequests = (metrics: Metrics) => {
     read: () => durations.read().map(({ labels, item }) => ({ labels, distribution: item.read() })),
   })
   return ({ route, status, seconds }: Answered) => durations.at(route, String(status)).record(seconds)
+}
+
+/** Declares what the API publishes of who is connected. */
+export const publishConnections = (metrics: Metrics, { open, refused }: ConnectionBook) => {
+  metrics.gauge({
+    name: 'weir_api_connections',
+    help: 'Connections of clients that are open',
+    labels: [],
+    read: () => [{ labels: {}, value: open() }],
+  })
+  metrics.counter({
+    name: 'weir_api_connections_refused_total',
+    help: 'Connections that were closed at once, because their address or all together had as many as may be',
+    labels: ['bound'],
+    read: () => Object.entries(refused()).map(([bound, value]) => ({ labels: { bound }, value })),
+  })
 }
 
 /** Declares what the API publishes of its gate, and logs its changes of state; the observer returned is what it counts with. */

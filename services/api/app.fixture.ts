@@ -5,6 +5,7 @@ import type { Check } from '../contract/check.ts'
 import { type Decision, policyName } from '../contract/decision.ts'
 import type { LimiterClient } from '../limiter-client/client.ts'
 import { buildApp } from './app.ts'
+import { type ConnectionBook, createConnectionBook } from './http/connection/connection-book.ts'
 import { readStrictly } from './http/strict-input.ts'
 import { createApiKey, hashApiKey } from './identify/api-key.ts'
 import type { KeyRecord } from './identify/api-keys.ts'
@@ -36,10 +37,19 @@ type Options = {
   readonly decide?: (check: Check) => Decision | Promise<Decision>
   readonly resources?: readonly FastifyPluginAsync[]
   readonly trustedProxies?: readonly string[]
+  readonly connections?: ConnectionBook
 }
 
+/** Any number of connections. */
+const anyNumber = () => createConnectionBook({ perAddress: Number.POSITIVE_INFINITY, addressOf: () => undefined })
+
 /** The app on a free port, with a limiter that notes what it is asked. */
-export const openApp = async ({ decide = () => allowed, resources = [notes], trustedProxies = [] }: Options = {}) => {
+export const openApp = async ({
+  decide = () => allowed,
+  resources = [notes],
+  trustedProxies = [],
+  connections = anyNumber(),
+}: Options = {}) => {
   const checks: Record<string, string>[] = []
   const logLines: string[] = []
   const limiter: LimiterClient = {
@@ -61,6 +71,7 @@ export const openApp = async ({ decide = () => allowed, resources = [notes], tru
     domain: 'api',
     resources,
     isDraining: () => draining,
+    connections,
   })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   return {

@@ -3,6 +3,7 @@ import { type FastifyBaseLogger, type FastifyInstance, type FastifyPluginAsync, 
 import type { LimiterClient } from '../limiter-client/client.ts'
 import { admit, routeName } from './admission.ts'
 import { describeApi } from './document/describe-api.ts'
+import type { ConnectionBook } from './http/connection/connection-book.ts'
 import { createConnections } from './http/connection/connections.ts'
 import { httpLimits } from './http/connection/limits.ts'
 import { routedTarget } from './http/connection/request-target.ts'
@@ -22,12 +23,13 @@ export type Ports = {
   readonly resources: readonly FastifyPluginAsync[]
   /** While true, every answer is the last one of its connection. */
   readonly isDraining: () => boolean
+  readonly connections: ConnectionBook
   readonly observe?: (answered: Answered) => void
 }
 
 /** The API, not listening. Its order is a request's journey: connection → admission → body → route → answer. */
 export const buildApp = (ports: Ports): FastifyInstance => {
-  const connections = createConnections((request, response) => app.routing(request, response))
+  const connections = createConnections((request, response) => app.routing(request, response), ports.connections)
   const app: FastifyInstance = fastify({
     // Of one address only, whatever the host's name stands for: this is the server that is drained.
     serverFactory: connections.createServer,
@@ -47,11 +49,14 @@ export const buildApp = (ports: Ports): FastifyInstance => {
   app.removeAllContentTypeParsers()
   admit(app, ports)
   app.addHook('preParsing', (request, reply, _payload, done) => {
-    connections.askForBody(request.raw, reply.raw)
+    connections.admitBody(request.raw, reply.raw)
     done()
   })
-  app.addHook('onSend', (_request, reply, _payload, done) => {
-    if (ports.isDraining()) reply.header('connection', 'close')
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    const isRefusal = reply.statusCode >= 400
+    if (ports.isDraining() || (isRefusal && ports.connections.isNearlyFull())) reply.header('connection', 'close')
+    if (typeof payload === 'string' || payload instanceof Uint8Array)
+      connections.announceAnswer(reply.raw, payload.length)
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {

@@ -10,12 +10,14 @@ import { systemMonotonicClock } from '../seams/clock.ts'
 import { systemRandomness } from '../seams/randomness.ts'
 import { systemTimers } from '../seams/timers.ts'
 import { adminRoutes } from './admin-routes.ts'
-import { publishGate, publishRequests } from './api-metrics.ts'
+import { publishConnections, publishGate, publishRequests } from './api-metrics.ts'
 import { buildApp } from './app.ts'
+import { createConnectionBook } from './http/connection/connection-book.ts'
 import { drain } from './http/connection/drain.ts'
 import { createCursorSigner } from './http/cursor.ts'
 import { redactApiKeys } from './identify/api-key.ts'
 import { createIdentify } from './identify/identify.ts'
+import { peerAddress } from './identify/peer-address.ts'
 import { createOrderRepository } from './orders/repository.ts'
 import { ordersRoutes } from './orders/routes.ts'
 import { openCursorSecrets, openKeys, openOrders } from './resources.ts'
@@ -64,6 +66,11 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   if (!admin.ok) return { ok: false, faults: [admin.fault] }
   resources.use(admin.server)
 
+  const connections = createConnectionBook({
+    perAddress: settings.API_CONNECTIONS_PER_ADDRESS,
+    addressOf: (peer) => peerAddress(peer, settings.API_TRUSTED_PROXIES),
+  })
+  publishConnections(metrics, connections)
   const app = buildApp({
     log,
     identify: createIdentify({ trustedProxies: settings.API_TRUSTED_PROXIES, keys: keys.value.current }),
@@ -76,6 +83,7 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
       }),
     ],
     isDraining,
+    connections,
     observe: publishRequests(metrics),
   })
   resources.defer(async () => {

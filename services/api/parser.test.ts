@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import type { FastifyInstance } from 'fastify'
 import { describe, expect, test, vi } from 'vitest'
 import { allowed, denied, exchange, openApp, reader, writer } from './app.fixture.ts'
+import { waitingBytes } from './http/connection/in-turn.ts'
 import { httpLimits } from './http/connection/limits.ts'
 
 const get = (target: string, ...lines: readonly string[]) =>
@@ -246,7 +247,93 @@ describe('what the parser refuses has the shape of every error and is charged', 
   })
 })
 
-describe('requests that do not wait for the answer to the one before', () => {
+describe('a body', () => {
+  const inPieces = (count: number) => {
+    const text = `"${'a'.repeat(count - 2)}"`
+    return [...text].map((byte) => `1\r\n${byte}\r\n`).join('')
+  }
+  const head = post('Content-Type: application/json', 'Transfer-Encoding: chunked')
+
+  test('may come in many pieces, and not in any number', async () => {
+    await using api = await openApp()
+    const most = httpLimits.bodyPieces
+    const { responses } = await exchange(
+      api.url,
+      [`${head}\r\n\r\n${inPieces(most)}0\r\n\r\n`, `${head}\r\n\r\n${inPieces(most + 1)}0\r\n\r\n`, get('/v1/notes')],
+      { answers: 3 },
+    )
+    expect(responses.map(({ status }) => status)).toEqual([200, 413, 200])
+    expect(JSON.parse(responses[1]?.body ?? '').error.code).toBe('body_too_large')
+  })
+
+  test('that nobody reads is read to its end if that is near, and the connection stays', async () => {
+    await using api = await openApp()
+    const bytes = 'a'.repeat(httpLimits.bodyBytes)
+    const { responses } = await exchange(
+      api.url,
+      [
+        `POST /v1/notes HTTP/1.1\r\nHost: test\r\nContent-Length: ${bytes.length}\r\n\r\n`,
+        vi.waitFor(() => expect(api.checks).toHaveLength(1)),
+        bytes,
+        get('/v1/notes'),
+      ],
+      { answers: 2 },
+    )
+    expect(responses.map(({ status }) => status)).toEqual([401, 200])
+  })
+
+  test.each([
+    ['refused', 'POST /v1/notes HTTP/1.1\r\nHost: test'],
+    ['not wanted', 'GET /v1/notes HTTP/1.1\r\nHost: test'],
+    ['too large', head.replace('\r\nTransfer-Encoding: chunked', '')],
+  ])('without an end that is %s is not read for ever', async (_claim, start) => {
+    await using api = await openApp()
+    const connected = new Promise<Socket>((resolve) => api.app.server.once('connection', resolve))
+    const client = connect(Number(new URL(api.url).port), '127.0.0.1')
+    client.on('error', () => {})
+    let received = ''
+    client.setEncoding('latin1').on('data', (text) => (received += text))
+    client.write(`${start}\r\nTransfer-Encoding: chunked\r\n\r\n`)
+    const chunk = `10000\r\n${'a'.repeat(65_536)}\r\n`
+    const pump = () => {
+      while (!client.destroyed && client.write(chunk));
+    }
+    client.on('drain', pump)
+    pump()
+    const socket = await connected
+    await vi.waitFor(() => expect(client.destroyed).toBe(true), { timeout: 15_000 })
+    expect(received).toMatch(/^HTTP\/1\.1 (401|200|413) /)
+    // What the system hands over at once is some megabytes; for as long as the request may take it would be gigabytes.
+    expect(socket.bytesRead).toBeLessThan(50_000_000)
+  })
+})
+
+test('a client that sends on and on has time to read its answer', async () => {
+  await using api = await openApp()
+  const connected = new Promise<Socket>((resolve) => api.app.server.once('connection', resolve))
+  const client = connect(Number(new URL(api.url).port), '127.0.0.1')
+  client.on('error', () => {})
+  // The server's time passes only here: however busy the machine is, its patience does not end before the client has read.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
+  try {
+    client.write(`POST /v1/notes HTTP/1.1\r\nHost: test\r\nContent-Length: 50000000\r\n\r\n${'a'.repeat(50_000_000)}`)
+    const socket = await connected
+    const stopsReading = new Promise((resolve) => socket.once('finish', resolve))
+    await stopsReading
+    vi.advanceTimersByTime(httpLimits.lingerMs / 2)
+    expect(socket.destroyed).toBe(false)
+    let received = ''
+    client.setEncoding('latin1').on('data', (text) => (received += text))
+    await new Promise((resolve) => client.once('end', resolve))
+    expect(received).toMatch(/^HTTP\/1\.1 401 /)
+    vi.advanceTimersByTime(httpLimits.lingerMs)
+    expect(socket.destroyed).toBe(true)
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+describe('requests that do not wait for the answer to the one before', { timeout: 60_000 }, () => {
   const gateThatOpens = () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     return { open: resolve, decide: () => promise.then(() => allowed) }
@@ -254,7 +341,9 @@ describe('requests that do not wait for the answer to the one before', () => {
 
   const perConnection = 500
   /** How many connections may have so many: one of each is at work. */
-  const fitting = Math.floor(httpLimits.waitingRequests / (perConnection - 1))
+  const fitting = Math.floor(
+    httpLimits.waitingBytes / ((perConnection - 1) * waitingBytes({ rawHeaders: ['Host', 'test'] })),
+  )
   const send = (url: string) => {
     const client = connect(Number(new URL(url).port), '127.0.0.1')
     let received = ''
@@ -266,7 +355,7 @@ describe('requests that do not wait for the answer to the one before', () => {
   const openConnections = ({ server }: FastifyInstance) =>
     new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
   const closed = (senders: readonly ReturnType<typeof send>[]) =>
-    vi.waitFor(() => expect(senders.every(({ client }) => client.closed)).toBe(true), { timeout: 15_000 })
+    vi.waitFor(() => expect(senders.every(({ client }) => client.closed)).toBe(true), { timeout: 45_000 })
 
   test('are worked on one after the other', async () => {
     let atWork = 0
@@ -308,14 +397,14 @@ describe('requests that do not wait for the answer to the one before', () => {
     client.setEncoding('latin1').on('data', (text) => (received += text))
     client.write(get('/v1/notes').repeat(count - 1) + get('/v1/notes', 'Connection: close'))
     const socket = await connected
-    await vi.waitFor(() => expect(socket.isPaused()).toBe(true))
+    await vi.waitFor(() => expect(socket.isPaused()).toBe(true), { timeout: 45_000 })
     const bytesRead = socket.bytesRead
     // Turns of the event loop in which it would have been read.
     for (let turn = 0; turn < 100; turn += 1) await new Promise((resolve) => setImmediate(resolve))
     expect(socket.bytesRead).toBe(bytesRead)
     expect(bytesRead).toBeLessThan(100_000)
     gate.open()
-    await vi.waitFor(() => expect(client.closed).toBe(true), { timeout: 15_000 })
+    await vi.waitFor(() => expect(client.closed).toBe(true), { timeout: 45_000 })
     expect(received.split('HTTP/1.1 200 OK')).toHaveLength(count + 1)
   })
 
@@ -323,7 +412,9 @@ describe('requests that do not wait for the answer to the one before', () => {
     const gate = gateThatOpens()
     await using api = await openApp({ decide: gate.decide })
     const senders = Array.from({ length: fitting + 5 }, () => send(api.url))
-    await vi.waitFor(() => expect(senders.filter(({ client }) => client.closed)).toHaveLength(5), { timeout: 10_000 })
+    await vi.waitFor(() => expect(senders.filter(({ client }) => client.closed)).toHaveLength(5), {
+      timeout: 45_000,
+    })
     gate.open()
     await closed(senders)
     const answers = senders.map((sender) => sender.answers()).toSorted((a, b) => a - b)
@@ -334,10 +425,10 @@ describe('requests that do not wait for the answer to the one before', () => {
     const gate = gateThatOpens()
     await using api = await openApp({ decide: gate.decide })
     const gone = Array.from({ length: fitting }, () => send(api.url))
-    await vi.waitFor(() => expect(api.checks).toHaveLength(fitting))
+    await vi.waitFor(() => expect(api.checks).toHaveLength(fitting), { timeout: 45_000 })
     for (const { client } of gone) client.destroy()
     gate.open()
-    await vi.waitFor(async () => expect(await openConnections(api.app)).toBe(0))
+    await vi.waitFor(async () => expect(await openConnections(api.app)).toBe(0), { timeout: 45_000 })
     // That a client has gone shows when it has been answered.
     expect(api.checks.length).toBeLessThan(5 * fitting)
     const later = Array.from({ length: fitting }, () => send(api.url))

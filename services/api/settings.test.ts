@@ -20,6 +20,7 @@ test('an empty environment is the published defaults', () => {
       API_LIMITER_TLS_CA: undefined,
       API_LIMITER_TLS_CERT: undefined,
       API_LIMITER_TLS_KEY: undefined,
+      API_CONNECTIONS_PER_ADDRESS: 1_024,
       API_TRUSTED_PROXIES: [],
       API_CURSOR_SECRET_FILE: undefined,
       API_KEYS: undefined,
@@ -42,6 +43,7 @@ test('every fault is named at once', () => {
     API_LIMITER_TLS_CA: '/ca.pem',
     API_LIMITER_TLS_CERT: '/cert.pem',
     API_LIMITER_TLS_KEY: '/key.pem',
+    API_CONNECTIONS_PER_ADDRESS: '0',
     API_TRUSTED_PROXIES: '10.0.0.0/8, proxy',
     LOG_LEVEL: 'loud',
   }

@@ -15,6 +15,7 @@ import {
   wholeNumber,
   withDefault,
 } from '../platform/settings.ts'
+import { httpLimits } from './http/connection/limits.ts'
 import { type Cidr, parseCidr } from './identify/ip-address.ts'
 
 const limiterTarget: Reader<string> = {
@@ -59,6 +60,7 @@ const table = {
   API_LIMITER_TLS_CA: notYet,
   API_LIMITER_TLS_CERT: notYet,
   API_LIMITER_TLS_KEY: notYet,
+  API_CONNECTIONS_PER_ADDRESS: withDefault(wholeNumber(1, httpLimits.connections), httpLimits.connections / 8),
   API_TRUSTED_PROXIES: withDefault(commaSeparated(cidr), []),
   API_CURSOR_SECRET_FILE: optional(path),
   API_KEYS: optional(path),

@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { buildApp } from './app.ts'
 import { breakingChanges } from './compatibility/breaking-changes.ts'
 import type { JsonObject } from './compatibility/json.ts'
+import { createConnectionBook } from './http/connection/connection-book.ts'
 import { createIdentify } from './identify/identify.ts'
 import { createOrderRepository } from './orders/repository.ts'
 import { ordersRoutes } from './orders/routes.ts'
@@ -28,6 +29,7 @@ const describe = async (): Promise<string> => {
       }),
     ],
     isDraining: () => false,
+    connections: createConnectionBook({ perAddress: 1, addressOf: unused }),
   })
   await app.ready()
   const document = JSON.stringify(app.swagger(), null, 2)

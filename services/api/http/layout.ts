@@ -23,36 +23,34 @@ export const LONGEST_ARRAY = 1_000
 
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s"{}[\],:]+/g
 
+type Token = { readonly text: string; readonly start: number }
+
 /** The layout of a JSON text that `JSON.parse` has accepted: it tells what the parsed value has lost. */
 export const jsonLayout = (text: string): Layout => {
-  const tokens = text.matchAll(TOKEN)
+  const token = new RegExp(TOKEN)
   const repeated: Repeated[] = []
 
-  const next = () => {
-    const { value } = tokens.next()
-    return value === undefined ? { text: '', start: text.length } : { text: value[0], start: value.index }
+  const next = (): Token => {
+    const found = token.exec(text)
+    return found === null ? { text: '', start: text.length } : { text: found[0], start: found.index }
   }
 
-  const readValue = (token: { readonly text: string; readonly start: number }, path: readonly string[]): Place => {
-    const { start } = token
-    if (token.text !== '{' && token.text !== '[') return { start, end: start + token.text.length, members: noMembers }
+  const readValue = (first: Token, path: readonly string[]): Place => {
+    const { start } = first
+    if (first.text !== '{' && first.text !== '[') return { start, end: start + first.text.length, members: noMembers }
     if (path.length === DEPTH) return { start, end: skipContainer(), members: noMembers }
     const members = new Map<string, Place>()
     for (let inner = next(); ; inner = next()) {
       if (inner.text === '}' || inner.text === ']') return { start, end: inner.start, members }
-      if (inner.text === ',' && token.text === '[' && members.size === LONGEST_ARRAY)
+      if (inner.text === ',' && first.text === '[' && members.size === LONGEST_ARRAY)
         return { start, end: skipContainer(), members }
       if (inner.text === ',') continue
-      if (token.text === '[') members.set(String(members.size), readValue(inner, [...path, String(members.size)]))
+      if (first.text === '[') members.set(String(members.size), readValue(inner, [...path, String(members.size)]))
       else readMember(inner, path, members)
     }
   }
 
-  const readMember = (
-    key: { readonly text: string; readonly start: number },
-    path: readonly string[],
-    members: Map<string, Place>,
-  ) => {
+  const readMember = (key: Token, path: readonly string[], members: Map<string, Place>) => {
     const name = String(JSON.parse(key.text))
     const memberPath = [...path, name]
     next() // the colon
@@ -62,16 +60,28 @@ export const jsonLayout = (text: string): Layout => {
     members.set(name, { start: key.start, end, members: inner })
   }
 
+  /** To behind its end, which it returns. By characters, because there may be hundreds of thousands of tokens. */
   const skipContainer = () => {
-    for (let open = 1; ; ) {
-      const { text: token, start } = next()
-      if (token === '{' || token === '[') open += 1
-      if (token === '}' || token === ']') open -= 1
-      if (open === 0) return start
+    let open = 1
+    for (let at = token.lastIndex; ; at += 1) {
+      const character = text[at]
+      if (character === '"') at = endOfString(text, at)
+      else if (character === '{' || character === '[') open += 1
+      else if (character === '}' || character === ']') open -= 1
+      if (open > 0) continue
+      token.lastIndex = at + 1
+      return at
     }
   }
 
   return { root: readValue(next(), []), repeated }
+}
+
+const endOfString = (text: string, start: number) => {
+  for (let at = start + 1; ; at += 1) {
+    if (text[at] === '"') return at
+    if (text[at] === '\\') at += 1
+  }
 }
 
 const noMembers: ReadonlyMap<string, Place> = new Map()

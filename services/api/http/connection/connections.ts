@@ -1,11 +1,14 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type ApiError, apiError, withHeaders } from '../api-error.ts'
+import { boundPieces, boundUnreadBody } from './bound-body.ts'
+import type { ConnectionBook } from './connection-book.ts'
 import { dispatchRefused, unreadRequest } from './detached-exchange.ts'
 import { inTurn } from './in-turn.ts'
 import { httpLimits } from './limits.ts'
 import { type ConnectionError, parserFault } from './parser-fault.ts'
 import { refuse } from './refusal.ts'
+import { boundUnreadAnswers } from './unread-answers.ts'
 
 type Exchange = { readonly response: ServerResponse; readonly count: number }
 
@@ -13,12 +16,17 @@ export type Connections = {
   /** A server whose requests all go to `dispatch`, also those that Node's would answer by itself or not at all. */
   readonly createServer: () => Server
   readonly onClientError: (error: ConnectionError, socket: Socket) => void
-  /** Asks a client that waits for `100 Continue` for its body. One that was not asked has its connection closed by Node. */
-  readonly askForBody: (request: IncomingMessage, response: ServerResponse) => void
+  /**
+   * Before a body is read: asks a client that waits for `100 Continue` for it. One that was not asked has its connection
+   * closed by Node.
+   */
+  readonly admitBody: (request: IncomingMessage, response: ServerResponse) => void
+  /** Before an answer of so many bytes is sent. */
+  readonly announceAnswer: (response: ServerResponse, bytes: number) => void
 }
 
 /** Every request of every connection, also a malformed one, goes to `dispatch` and is answered by it. */
-export const createConnections = (dispatch: RequestListener): Connections => {
+export const createConnections = (dispatch: RequestListener, book: ConnectionBook): Connections => {
   const latest = new WeakMap<Socket, Exchange>()
   const refused = new WeakSet<Socket>()
   const awaitingContinue = new WeakSet<IncomingMessage>()
@@ -34,6 +42,7 @@ export const createConnections = (dispatch: RequestListener): Connections => {
 
   const receive = (request: IncomingMessage, response: ServerResponse) => {
     note(request, response)
+    boundUnreadBody(request, response)
     work(request, response)
   }
 
@@ -72,7 +81,7 @@ export const createConnections = (dispatch: RequestListener): Connections => {
         requireHostHeader: false,
       })
       server.setTimeout(httpLimits.stalledMs)
-      server.maxConnections = httpLimits.connections
+      book.keep(server)
       server.on('request', receive)
       server.on('checkContinue', (request, response) => {
         awaitingContinue.add(request)
@@ -90,10 +99,12 @@ export const createConnections = (dispatch: RequestListener): Connections => {
       return server
     },
     onClientError,
-    askForBody: (request, response) => {
+    admitBody: (request, response) => {
+      boundPieces(request)
       const isTooLong = Number(request.headers['content-length']) > httpLimits.bodyBytes
       if (awaitingContinue.has(request) && !isTooLong) response.writeContinue()
     },
+    announceAnswer: boundUnreadAnswers(),
   }
 }
 

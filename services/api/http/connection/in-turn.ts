@@ -2,8 +2,16 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net'
 import { httpLimits } from './limits.ts'
 
-type Turn = { readonly request: IncomingMessage; readonly response: ServerResponse }
+type Turn = { readonly request: IncomingMessage; readonly response: ServerResponse; readonly bytes: number }
 type Line = { isBusy: boolean; readonly waiting: Turn[] }
+
+/** About what Node's objects of a request take, and of each text of its header fields. */
+const REQUEST_BYTES = 2_000
+const TEXT_BYTES = 32
+
+/** About what a request takes that has been read and waits: many small fields take more than they have bytes. */
+export const waitingBytes = ({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>) =>
+  rawHeaders.reduce((sum, { length }) => sum + TEXT_BYTES + length, REQUEST_BYTES)
 
 /**
  * Works on the requests of a connection one after the other. Node hands them over as fast as they arrive: side by side, one
@@ -12,7 +20,7 @@ type Line = { isBusy: boolean; readonly waiting: Turn[] }
  */
 export const inTurn = (work: RequestListener): RequestListener => {
   const lines = new WeakMap<Socket, Line>()
-  let waitingInAll = 0
+  let bytesInAll = 0
 
   const openLine = (socket: Socket) => {
     const line: Line = { isBusy: false, waiting: [] }
@@ -24,7 +32,7 @@ export const inTurn = (work: RequestListener): RequestListener => {
     return line
   }
 
-  const begin = ({ request, response }: Turn, socket: Socket, line: Line) => {
+  const begin = ({ request, response }: Omit<Turn, 'bytes'>, socket: Socket, line: Line) => {
     line.isBusy = true
     response.once('close', () => proceed(socket, line))
     work(request, response)
@@ -33,10 +41,10 @@ export const inTurn = (work: RequestListener): RequestListener => {
   const proceed = (socket: Socket, line: Line) => {
     line.isBusy = false
     // Nobody could be answered any more: nothing is done, and nothing charged.
-    if (!socket.writable) waitingInAll -= line.waiting.splice(0).length
+    if (!socket.writable) for (const { bytes } of line.waiting.splice(0)) bytesInAll -= bytes
     const next = line.waiting.shift()
     if (next === undefined) return
-    waitingInAll -= 1
+    bytesInAll -= next.bytes
     if (line.waiting.length === 0) socket.resume()
     begin(next, socket, line)
   }
@@ -45,11 +53,11 @@ export const inTurn = (work: RequestListener): RequestListener => {
     const { socket } = request
     if (!socket.writable) return
     const line = lines.get(socket) ?? openLine(socket)
-    if (!line.isBusy) {
-      begin({ request, response }, socket, line)
-    } else if (waitingInAll < httpLimits.waitingRequests) {
-      line.waiting.push({ request, response })
-      waitingInAll += 1
+    if (!line.isBusy) return begin({ request, response }, socket, line)
+    const bytes = waitingBytes(request)
+    if (bytesInAll + bytes <= httpLimits.waitingBytes) {
+      line.waiting.push({ request, response, bytes })
+      bytesInAll += bytes
       socket.pause()
     } else {
       // What has been read of the connection may hold thousands more, whose memory is free once it has gone.

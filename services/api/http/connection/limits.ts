@@ -3,7 +3,10 @@ export const httpLimits = {
   /** Request line and header fields together. */
   headerBytes: 16 * 1024,
   urlLength: 8 * 1024,
-  bodyBytes: 256 * 1024,
+  /** An order of the most and longest items, every character escaped, has 96 KB. */
+  bodyBytes: 128 * 1024,
+  /** Chunks, or packets of them, that a body may come in. */
+  bodyPieces: 4_096,
   /** From a connection's or a request's first byte to the end of its header. */
   headersTimeoutMs: 5_000,
   /** … to the end of its body. */
@@ -17,8 +20,12 @@ export const httpLimits = {
   /** Then the client is asked to connect anew, and may meet another replica. */
   requestsPerConnection: 10_000,
   connections: 8_192,
-  /** Requests of all clients that did not wait for the answer to the one before; the connection of one more is closed. */
-  waitingRequests: 10_000,
+  /** From here on a refusal closes its connection. */
+  nearlyFullPart: 0.9,
+  /** Of answers that have been sent and not been read, of all clients together. */
+  unreadAnswerBytes: 64 * 1024 * 1024,
+  /** What requests of all clients hold that did not wait for the answer to the one before; the connection of one more is closed. */
+  waitingBytes: 16 * 1024 * 1024,
   /** After a refusal that closes the connection: time for the client to read it. */
   lingerMs: 1_000,
 } as const
