@@ -69,7 +69,12 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   resources.use(adminServer.server)
 
   const server = resources.use(
-    createRpcServer({ limiter, admin: admin.value, onBug: (error) => log.error({ err: error }, 'a call met a bug') }),
+    createRpcServer({
+      envoyHeaders: settings.LIMITER_ENVOY_HEADERS,
+      limiter,
+      admin: admin.value,
+      onBug: (error) => log.error({ err: error }, 'a call met a bug'),
+    }),
   )
   for (const address of settings.LIMITER_ADDRESS) {
     const bound = await server.listen(formatAddress(address))

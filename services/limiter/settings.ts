@@ -3,6 +3,7 @@ import { logLevel } from '../platform/log.ts'
 import {
   commaSeparated,
   notYet,
+  oneOf,
   optional,
   path,
   type Reader,
@@ -34,6 +35,7 @@ const table = {
   LIMITER_STORE_DEADLINE_MS: withDefault(wholeNumber(1, 60_000), 15),
   LIMITER_SHARDS: withDefault(wholeNumber(1, 1024), 64),
   LIMITER_POLICIES: path,
+  LIMITER_ENVOY_HEADERS: withDefault(oneOf('refusals', 'always', 'never'), 'refusals'),
   LIMITER_PEERS: notYet,
   LIMITER_TLS_CERT: notYet,
   LIMITER_TLS_KEY: notYet,

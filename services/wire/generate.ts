@@ -18,7 +18,7 @@ export const generateTypes = async (outDir: string) => {
     '--grpcLib=@grpc/grpc-js',
     '--importFileExtension=.ts',
   ]
-  const files = ['weir/v1/rate_limit.proto', 'weir/v1/admin.proto']
+  const files = ['weir/v1/rate_limit.proto', 'weir/v1/admin.proto', 'envoy/service/ratelimit/v3/rls.proto']
   // Relative to the root, so that the files do not name the machine that they were generated on.
   const paths = ['--includeDirs=proto', `--outDir=${outDir}`]
   await promisify(execFile)(process.execPath, [generator, ...options, ...paths, ...files], { cwd: root })

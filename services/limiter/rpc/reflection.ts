@@ -2,12 +2,13 @@ import { dirname } from 'node:path'
 import { loadSync, type MessageTypeDefinition, type PackageDefinition } from '@grpc/proto-loader'
 import { ReflectionService } from '@grpc/reflection'
 import { protoPath as healthProtoPath } from 'grpc-health-check'
+import { envoyFile } from '../../wire/envoy-protocol.ts'
 import { protoDir, weirFiles } from '../../wire/protocol.ts'
 
 /** Describes the interface to tools such as grpcurl: grpc.reflection.v1 and v1alpha. */
 export const createReflection = () =>
   new ReflectionService({
-    ...loadDescribed(weirFiles, protoDir),
+    ...loadDescribed([...weirFiles, envoyFile], protoDir),
     ...loadDescribed([healthProtoPath], dirname(healthProtoPath)),
   })
 

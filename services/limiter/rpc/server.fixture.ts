@@ -6,6 +6,7 @@ import { createLimiter } from '../core/limiter.ts'
 import { createMemoryStore } from '../core/memory-store.ts'
 import { silentObserver } from '../core/observer.ts'
 import type { BucketStore } from '../core/store.ts'
+import type { HeaderMode } from '../envoy/response.ts'
 import { type Admin, createRpcServer } from './server.ts'
 
 type Options = {
@@ -13,6 +14,7 @@ type Options = {
   readonly store?: BucketStore
   readonly onBug?: (error: unknown) => void
   readonly target?: string
+  readonly envoyHeaders?: HeaderMode
 }
 
 const failTest = (error: unknown) => {
@@ -20,7 +22,13 @@ const failTest = (error: unknown) => {
 }
 
 /** A real server on a free port, with one policy: 10 tokens by client, 1 a minute. */
-export const openServer = async ({ admin, store, onBug = failTest, target = '127.0.0.1:0' }: Options = {}) => {
+export const openServer = async ({
+  admin,
+  store,
+  onBug = failTest,
+  target = '127.0.0.1:0',
+  envoyHeaders = 'refusals',
+}: Options = {}) => {
   const domain = domainName('api')
   const policy = {
     kind: 'counting',
@@ -38,7 +46,7 @@ export const openServer = async ({ admin, store, onBug = failTest, target = '127
     localStore: createMemoryStore({ nowUs: () => 1_700_000_000_000_000 }),
     observer: silentObserver,
   })
-  const server = createRpcServer({ limiter, admin, onBug })
+  const server = createRpcServer({ limiter, admin, onBug, envoyHeaders })
   const bound = await server.listen(target)
   if (!bound.ok) throw bound.fault.error
   return { server, port: bound.port, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }

@@ -1,6 +1,7 @@
 import { logVerbosity, Server, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js'
 import { MAX_FRAME_BYTES } from '../../wire/protocol.ts'
 import type { Limiter } from '../core/limiter.ts'
+import type { HeaderMode } from '../envoy/response.ts'
 import { type AdminCallLog, adminCallsService, createAdmin } from './admin.ts'
 import { createCallsUnderWay } from './calls-under-way.ts'
 import type { OnBug } from './guarded.ts'
@@ -8,6 +9,7 @@ import { createHealth } from './health.ts'
 import { createReflection } from './reflection.ts'
 import { createShouldAllow, shouldAllowService } from './should-allow.ts'
 import { createShouldAllowStream, shouldAllowStreamService } from './should-allow-stream.ts'
+import { createShouldRateLimit, shouldRateLimitService } from './should-rate-limit.ts'
 import { removeStaleSocket, restrictSocket } from './unix-socket.ts'
 
 const MAX_STREAMS_PER_CONNECTION = 1_000
@@ -19,7 +21,7 @@ const DRAIN_MS = 4_000
 const ASK_AGAIN_MS = 100
 
 /** What `grpc.health.v1` answers for; the empty name is the whole server. */
-const COMPONENTS = ['', 'weir.v1.RateLimit', 'weir.v1.Admin'] as const
+const COMPONENTS = ['', 'weir.v1.RateLimit', 'envoy.service.ratelimit.v3.RateLimitService', 'weir.v1.Admin'] as const
 
 export type Admin = { readonly readToken: () => Promise<string | undefined>; readonly log: AdminCallLog }
 
@@ -28,6 +30,8 @@ type Options = {
   readonly onBug: OnBug
   /** Absent: Peek and Reset are not served. */
   readonly admin: Admin | undefined
+  /** Which of Envoy's responses tell the client of its quota. */
+  readonly envoyHeaders: HeaderMode
 }
 
 /** Where a server could not listen. */
@@ -41,7 +45,7 @@ export type RpcServer = AsyncDisposable & {
 }
 
 /** The gRPC server. Disposing of it drains: health says NOT_SERVING, clients are sent away, calls under way are answered. */
-export const createRpcServer = ({ limiter, admin, onBug }: Options): RpcServer => {
+export const createRpcServer = ({ limiter, admin, onBug, envoyHeaders }: Options): RpcServer => {
   // Its complaints reach the caller as values.
   setLogVerbosity(logVerbosity.NONE)
   const callsUnderWay = createCallsUnderWay()
@@ -57,6 +61,10 @@ export const createRpcServer = ({ limiter, admin, onBug }: Options): RpcServer =
   server.addService(
     { ...shouldAllowService, ...shouldAllowStreamService },
     { ...createShouldAllow({ limiter, onBug, callsUnderWay }), ...stream.handlers },
+  )
+  server.addService(
+    shouldRateLimitService,
+    createShouldRateLimit({ limiter, onBug, callsUnderWay, headers: envoyHeaders }),
   )
   if (admin !== undefined) server.addService(adminCallsService, createAdmin({ limiter, onBug, ...admin }))
 
