@@ -6,7 +6,8 @@ import { createLog, type Log } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
 import { runService, type Started } from '../platform/process.ts'
 import { sampled } from '../platform/sampled.ts'
-import { systemMonotonicClock } from '../seams/clock.ts'
+import { systemMonotonicClock, systemWallClock } from '../seams/clock.ts'
+import { systemTimers } from '../seams/timers.ts'
 import { adminRoutes } from './admin-routes.ts'
 import { createLimiter } from './core/limiter.ts'
 import { openStore } from './open-store.ts'
@@ -14,7 +15,9 @@ import { openLivePolicies, type PolicyStatus } from './policies/live.ts'
 import { formatProblem } from './policies/problem.ts'
 import { type Admin, createRpcServer } from './rpc/server.ts'
 import { readLimiterSettings } from './settings.ts'
+import { startCanary } from './telemetry/canary.ts'
 import { publishChecks } from './telemetry/check-metrics.ts'
+import { publishConservation } from './telemetry/conservation-metrics.ts'
 import { publishMemoryStore } from './telemetry/memory-store-metrics.ts'
 import { publishPolicies } from './telemetry/policy-metrics.ts'
 import { observeRefusals } from './telemetry/refusals.ts'
@@ -39,7 +42,8 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
 
   const metrics = createMetrics()
   publishPolicies(metrics, policies)
-  const store = await openStore(settings, log, publishStoreCalls(metrics))
+  const conservation = publishConservation(metrics)
+  const store = await openStore(settings, log, { called: publishStoreCalls(metrics), violated: conservation.violated })
   if (!store.ok) return store
   resources.use(store.store)
   if (store.stats.kind === 'memory') publishMemoryStore(metrics, store.stats.read)
@@ -80,6 +84,17 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
     const bound = await server.listen(formatAddress(address))
     if (!bound.ok) return { ok: false, faults: [listenFault('LIMITER_ADDRESS', address, bound.fault.error)] }
   }
+
+  if (store.ledger !== undefined)
+    resources.use(
+      startCanary({
+        store: store.store,
+        addToLedger: store.ledger.add,
+        clock: systemWallClock,
+        timers: systemTimers,
+        observe: conservation.canary,
+      }),
+    )
 
   log.info(
     { address: settings.LIMITER_ADDRESS.map(formatAddress), admin: formatAddress(settings.LIMITER_ADMIN_ADDRESS) },

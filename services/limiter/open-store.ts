@@ -6,6 +6,7 @@ import { systemRandomness } from '../seams/randomness.ts'
 import { systemTimers } from '../seams/timers.ts'
 import { createMemoryStore, type MemoryStoreStats } from './core/memory-store.ts'
 import type { BucketStore } from './core/store.ts'
+import type { Ledger } from './redis/ledger.ts'
 import type { StoreObserver } from './redis/observe-run.ts'
 import { openRedisStore } from './redis/open-redis-store.ts'
 import type { LimiterSettings } from './settings.ts'
@@ -32,6 +33,8 @@ export type OpenStore =
       /** Counts what the store does not answer for. */
       readonly localStore: Pick<BucketStore, 'take'>
       readonly stats: StoreStats
+      /** Only of a store that limiters share. */
+      readonly ledger: Ledger | undefined
     }
   | { readonly ok: false; readonly faults: readonly string[] }
 
@@ -39,14 +42,15 @@ export type OpenStore =
 export const openStore = async (
   settings: LimiterSettings,
   log: Log,
-  called: StoreObserver['called'],
+  observer: Omit<StoreObserver, 'failed'>,
 ): Promise<OpenStore> => {
   const { monotonicUs } = systemMonotonicClock
   const address = settings.LIMITER_STORE
   if (address.kind === 'memory') {
     const store = createMemoryStore({ nowUs: monotonicUs })
     const stats = { kind: 'memory', read: store.stats } as const
-    return { ok: true, store: { ...store, [Symbol.asyncDispose]: async () => {} }, localStore: store, stats }
+    const disposable = { ...store, [Symbol.asyncDispose]: async () => {} }
+    return { ok: true, store: disposable, localStore: store, stats, ledger: undefined }
   }
   const files = await readFiles({
     password: ['LIMITER_STORE_PASSWORD_FILE', settings.LIMITER_STORE_PASSWORD_FILE],
@@ -71,7 +75,7 @@ export const openStore = async (
       givenUpShards = shards
     },
     onError: failed,
-    observer: { called, failed },
+    observer: { ...observer, failed },
   })
   if (!opened.ok) return { ok: false, faults: [`LIMITER_STORE: ${opened.fault}`] }
   for (const warning of opened.warnings) log.warn(warning)
@@ -82,6 +86,7 @@ export const openStore = async (
     ok: true,
     store: { ...sharing.store, [Symbol.asyncDispose]: dispose },
     localStore: sharing.local,
+    ledger: opened.ledger,
     stats: { kind: 'redis', read: () => ({ ...sharing.stats(), givenUpShards, limiters: replicas() }) },
   }
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { until } from '../../platform/service.fixture.ts'
 import type { AskedBucket, BucketKey, BucketStore, GroupKey } from '../core/store.ts'
+import { silentStoreObserver } from './observe-run.ts'
 import { openOrThrow } from './open-store.fixture.ts'
 import { type RedisCluster, redisCli, startCluster, startClusterNode } from './redis-server.fixture.ts'
 
@@ -16,7 +17,7 @@ const openLimiters = async (cluster: RedisCluster, count: number) => {
   const stack = new AsyncDisposableStack()
   const stores: BucketStore[] = []
   const failures: string[] = []
-  const observer = { called: () => {}, failed: (error: Error) => failures.push(error.message) }
+  const observer = { ...silentStoreObserver, failed: (error: Error) => failures.push(error.message) }
   for (let index = 0; index < count; index += 1)
     stores.push(stack.use(await openOrThrow(cluster.address, { onError: observer.failed, observer })))
   return { stores, failures, [Symbol.asyncDispose]: () => stack[Symbol.asyncDispose]() }

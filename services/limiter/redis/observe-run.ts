@@ -1,3 +1,4 @@
+import { createConservationCheck, type Violation } from './conservation.ts'
 import type { RunScript } from './shard-queue.ts'
 
 export type StoreObserver = {
@@ -10,12 +11,16 @@ export type StoreObserver = {
   }) => void
   /** A call was in vain. Called often while the store is away. */
   readonly failed: (error: Error) => void
+  /** A reply does not conserve. */
+  readonly violated: (violation: Violation) => void
 }
 
+export const silentStoreObserver: StoreObserver = { called: () => {}, failed: () => {}, violated: () => {} }
+
 /** Tells of each call; the store itself treats one that failed as an outcome. */
-export const observeRun =
-  (run: RunScript, observer: StoreObserver, monotonicUs: () => number): RunScript =>
-  async (operations) => {
+export const observeRun = (run: RunScript, observer: StoreObserver, monotonicUs: () => number): RunScript => {
+  const check = createConservationCheck(observer.violated)
+  return async (operations) => {
     const startUs = monotonicUs()
     const ended = (ok: boolean) => {
       const takes = operations.reduce((sum, { times }) => sum + times, 0)
@@ -24,6 +29,7 @@ export const observeRun =
     try {
       const reply = await run(operations)
       ended(true)
+      check(operations, reply)
       return reply
     } catch (error) {
       ended(false)
@@ -31,3 +37,4 @@ export const observeRun =
       throw error
     }
   }
+}

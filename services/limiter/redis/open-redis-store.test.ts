@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { until } from '../../platform/service.fixture.ts'
 import type { BucketKey, BucketStore, GroupKey } from '../core/store.ts'
+import { silentStoreObserver } from './observe-run.ts'
 import { noCredentials, tryToOpen } from './open-store.fixture.ts'
 import { redisCli, startCluster, startRedis } from './redis-server.fixture.ts'
 import { parseRedisAddress } from './store-address.ts'
@@ -217,7 +218,7 @@ describe('a Redis that is full', () => {
     await using redis = await startRedis('--maxmemory-policy', 'noeviction')
     const failures: string[] = []
     const opened = await tryToOpen(`redis://127.0.0.1:${redis.port}`, {
-      observer: { called: () => {}, failed: (error) => failures.push(error.message) },
+      observer: { ...silentStoreObserver, failed: (error) => failures.push(error.message) },
     })
     if (!opened.ok) throw new Error(opened.fault)
     await using store = opened.store

@@ -4,6 +4,7 @@ import type { RemoteStore } from '../share/debit.ts'
 import { createHighWater } from '../share/high-water.ts'
 import { type Credentials, createConnection, type RedisConnection } from './connect.ts'
 import { startHeartbeats } from './heartbeats.ts'
+import { createLedger, type Ledger } from './ledger.ts'
 import { observeRun, type StoreObserver } from './observe-run.ts'
 import { createRedisStore } from './redis-store.ts'
 import { createRunScript } from './run-script.ts'
@@ -19,6 +20,7 @@ export type OpenRedisStore =
       readonly store: RemoteStore & AsyncDisposable
       /** Limiters that shared this store lately, this one included. */
       readonly limiters: () => number
+      readonly ledger: Ledger
       /** What an operator should mend, though the store works. */
       readonly warnings: readonly string[]
     }
@@ -66,7 +68,13 @@ export const openRedisStore = async (options: Options): Promise<OpenRedisStore> 
       return connection[Symbol.asyncDispose]()
     }
     const warnings = await memoryWarnings(connection)
-    return { ok: true, store: { ...store, [Symbol.asyncDispose]: dispose }, limiters: limiters.highest, warnings }
+    return {
+      ok: true,
+      store: { ...store, [Symbol.asyncDispose]: dispose },
+      limiters: limiters.highest,
+      ledger: createLedger(connection),
+      warnings,
+    }
   } catch (error) {
     return failed(messageOf(error))
   }

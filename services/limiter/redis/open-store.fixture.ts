@@ -1,4 +1,5 @@
 import { systemTimers } from '../../seams/timers.ts'
+import { silentStoreObserver } from './observe-run.ts'
 import { openRedisStore } from './open-redis-store.ts'
 import { parseRedisAddress } from './store-address.ts'
 
@@ -19,7 +20,7 @@ export const tryToOpen = (text: string, options: Options = {}) => {
     randomness: Math.random,
     monotonicUs: () => Math.floor(performance.now() * 1000),
     onError: () => {},
-    observer: { called: () => {}, failed: () => {} },
+    observer: silentStoreObserver,
     ...options,
   })
 }

@@ -1,0 +1,101 @@
+import { refill } from '../../bucket/bucket.ts'
+import type { AskedBucket } from '../core/store.ts'
+import {
+  type OperationResult,
+  ruleHash,
+  type ScriptOperation,
+  type ScriptReply,
+  type StoredBucket,
+} from './take-script.ts'
+
+/**
+ * `granted`: more was granted since the last reply than the deficit and the refill account for. `lost`: less is missing than this limiter's
+ * own last charge left missing, so a write of the store was lost.
+ */
+export type Violation = 'granted' | 'lost'
+
+const NANO = 1_000_000_000
+/** Each operation rounds a refill down by less than a nano-token. */
+const ROUNDING_NANO = 1_000
+/** So many groups are compared; each that is asked about again soon is among them before long. */
+const MAX_GROUPS = 1_024
+const REPLACE_ONE_IN = 16
+
+/** How a bucket stood after this limiter's last operation on it. */
+type Left = { readonly name: string; readonly bucket: StoredBucket; readonly granted: number }
+
+/**
+ * Holds each reply of the store to the conservation law, for the first bucket of each of a bounded sample of groups: between two replies
+ * Δgranted ≤ Δdeficit + rate·Δt. Buckets that were reset, changed their rule or follow another clock are not compared.
+ */
+export const createConservationCheck = (violated: (violation: Violation) => void) => {
+  const left = new Map<string, Left>()
+  let passedBy = 0
+
+  const remember = (key: string, value: Left) => {
+    if (!left.has(key) && left.size >= MAX_GROUPS) {
+      passedBy += 1
+      if (passedBy % REPLACE_ONE_IN !== 0) return
+      for (const oldest of left.keys().take(1)) left.delete(oldest)
+    }
+    left.set(key, value)
+  }
+
+  const check = (operation: ScriptOperation, result: OperationResult) => {
+    const [asked] = operation.buckets
+    const [found] = result.before
+    if (asked === undefined || found === undefined) return
+    const before = left.get(operation.key)
+    if (before !== undefined && isComparable(before, asked, found)) {
+      const violation = compare(before, asked, found)
+      if (violation !== undefined) violated(violation)
+    }
+    const now = after(operation, asked, found, result)
+    // A full bucket is not stored, nor is its time.
+    if (found.ruleHash === ruleHash(asked.rule) && now.bucket.bucket.deficitNano > 0) remember(operation.key, now)
+    else left.delete(operation.key)
+  }
+
+  return (operations: readonly ScriptOperation[], { results }: ScriptReply) => {
+    for (const [index, operation] of operations.entries()) {
+      const result = results[index]
+      if (result !== undefined) check(operation, result)
+    }
+  }
+}
+
+const isComparable = (before: Left, asked: AskedBucket, found: StoredBucket) =>
+  before.name === asked.key &&
+  before.bucket.ruleHash === found.ruleHash &&
+  before.bucket.ruleHash === ruleHash(asked.rule) &&
+  before.bucket.epoch === found.epoch &&
+  before.bucket.bucket.atUs <= found.bucket.atUs
+
+const compare = (
+  before: Left,
+  { rule }: AskedBucket,
+  { bucket, grantedTokens }: StoredBucket,
+): Violation | undefined => {
+  const { deficitNano } = before.bucket.bucket
+  if (bucket.deficitNano < refill(before.bucket.bucket, rule, bucket.atUs).deficitNano - ROUNDING_NANO) return 'lost'
+  // The store counts anew whenever the bucket is full.
+  const sinceFull = grantedTokens < before.granted
+  const grantedNano = (sinceFull ? grantedTokens : grantedTokens - before.granted) * NANO
+  const chargedNano = sinceFull ? bucket.deficitNano : bucket.deficitNano - deficitNano
+  const elapsedUs = bucket.atUs - before.bucket.bucket.atUs
+  const refilledNano = (1000 * rule.refillTokens * elapsedUs) / rule.periodS
+  return grantedNano > chargedNano + refilledNano + ROUNDING_NANO ? 'granted' : undefined
+}
+
+const after = (
+  { kind, cost }: ScriptOperation,
+  { key, enforced }: AskedBucket,
+  found: StoredBucket,
+  { granted, replayed }: OperationResult,
+): Left => {
+  // What a bucket in shadow paid the reply does not say.
+  const tokens = kind === 'take' && enforced && !replayed ? granted * cost : 0
+  const { deficitNano, atUs } = found.bucket
+  const bucket = { ...found, bucket: { deficitNano: deficitNano + tokens * NANO, atUs } }
+  return { name: key, bucket, granted: found.grantedTokens + tokens }
+}
