@@ -1,17 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import type { Rule } from '../bucket/rule.ts'
 import type { Call } from '../conservation/history.ts'
 import { judge } from '../conservation/judge.ts'
-import { formatTotals, type Totals } from '../conservation/totals.ts'
-import { freePort, startService } from '../platform/service.fixture.ts'
+import { formatTotals } from '../conservation/totals.ts'
+import { openRecordedLimiter, type RecordedLimiter, record, sumTotals } from './recorded-limiter.fixture.ts'
 import { startCluster } from './redis/redis-server.fixture.ts'
-import { openClient } from './rpc/server.fixture.ts'
-
-const program = fileURLToPath(new URL('main.ts', import.meta.url))
 
 const HOT: Rule = { capacityTokens: 500, refillTokens: 100, periodS: 1 }
 const COLD: Rule = { capacityTokens: 5, refillTokens: 1, periodS: 3600 }
@@ -25,53 +21,6 @@ policies:
   - { name: rehearsed, match: { plan: cold }, capacity: 3, refill: 1/h, mode: shadow }
 `
 
-type Limiter = Awaited<ReturnType<typeof openLimiter>>
-
-const openLimiter = async (store: string, policies: string) => {
-  const address = `127.0.0.1:${await freePort()}`
-  const started = await startService(program, {
-    LIMITER_ADDRESS: address,
-    LIMITER_ADMIN_ADDRESS: `127.0.0.1:${await freePort()}`,
-    LIMITER_STORE: store,
-    // Every decision is the bucket's: the test fails if one was made locally.
-    LIMITER_STORE_DEADLINE_MS: '2000',
-    LIMITER_POLICIES: policies,
-    LOG_LEVEL: 'error',
-  })
-  if (!started.ok) throw new Error(started.output)
-  const client = openClient(address)
-  return { ...started.service, shouldAllow: client.shouldAllow, close: client[Symbol.dispose] }
-}
-
-/** One check at one of the limiters that serve now, as a line of the bucket's history. */
-const record = async (limiter: Limiter, client: string, plan: string): Promise<Call> => {
-  const invokeUs = Math.floor(performance.now() * 1000)
-  const reply = await limiter.shouldAllow({ domain: 'api', attributes: { client, plan } })
-  const responseUs = Math.ceil(performance.now() * 1000)
-  if (!reply.ok) return { invokeUs, responseUs, cost: 1, verdict: 'unknown', decidedLocally: false }
-  const { verdict, basis } = reply.response
-  return {
-    invokeUs,
-    responseUs,
-    cost: 1,
-    verdict: verdict === 'ALLOW' ? 'allow' : 'deny',
-    decidedLocally: basis !== 'BUCKET',
-  }
-}
-
-const sum = (all: readonly Totals[]): Totals => {
-  const add = (read: (totals: Totals) => number) => all.reduce((total, one) => total + read(one), 0)
-  return {
-    offered: add(({ offered }) => offered),
-    admitted: add(({ admitted }) => admitted),
-    unanswered: add(({ unanswered }) => unanswered),
-    lowerBound: add(({ lowerBound }) => lowerBound ?? 0),
-    upperBound: add(({ upperBound }) => upperBound),
-    difference: add(({ difference }) => Math.abs(difference)),
-    decidedLocally: add(({ decidedLocally }) => decidedLocally),
-  }
-}
-
 test('four limiters on a cluster admit to the token what the law allows, while limiters start, drain and are killed', async () => {
   await using stack = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'weir-scale-'))
@@ -80,13 +29,13 @@ test('four limiters on a cluster admit to the token what the law allows, while l
   await writeFile(policies, POLICIES)
   const cluster = stack.use(await startCluster({ primaries: 3, replicas: 0 }))
   const open = async () => {
-    const limiter = await openLimiter(cluster.address, policies)
+    const limiter = await openRecordedLimiter({ LIMITER_STORE: cluster.address, LIMITER_POLICIES: policies })
     stack.use(limiter)
     stack.defer(limiter.close)
     return limiter
   }
-  const serving = await Promise.all([open(), open(), open(), open()])
-  const pick = (turn: number): Limiter => {
+  const serving = [await open(), await open(), await open(), await open()]
+  const pick = (turn: number): RecordedLimiter => {
     const limiter = serving[turn % serving.length]
     if (limiter === undefined) throw new Error('no limiter serves')
     return limiter
@@ -96,7 +45,7 @@ test('four limiters on a cluster admit to the token what the law allows, while l
   const cold = new Map<string, Call[]>()
   let changing = true
   const hotCaller = async (caller: number) => {
-    for (let turn = caller; changing; turn += 1) hot.push(await record(pick(turn), 'hot', 'hot'))
+    for (let turn = caller; changing; turn += 1) hot.push(await record(pick(turn), { client: 'hot', plan: 'hot' }))
   }
   // Each subject is asked at every limiter, also after its bucket is empty.
   const coldCaller = async (caller: number) => {
@@ -104,7 +53,7 @@ test('four limiters on a cluster admit to the token what the law allows, while l
       const client = `subject-${turn % SUBJECTS}`
       const calls = cold.get(client) ?? []
       cold.set(client, calls)
-      calls.push(await record(pick(turn * 7 + Math.floor(turn / SUBJECTS)), client, 'cold'))
+      calls.push(await record(pick(turn * 7 + Math.floor(turn / SUBJECTS)), { client, plan: 'cold' }))
     }
   }
   const change = async () => {
@@ -130,7 +79,7 @@ test('four limiters on a cluster admit to the token what the law allows, while l
   const noFaults = { overTokens: 0, underTokens: 0 }
   const hotJudged = judge({ rule: HOT, calls: hot, faultBound: noFaults })
   const coldJudged = [...cold.values()].map((calls) => judge({ rule: COLD, calls, faultBound: noFaults }))
-  const coldTotals = sum(coldJudged.map(({ totals }) => totals))
+  const coldTotals = sumTotals(coldJudged.map(({ totals }) => totals))
   const rows = [
     { name: 'one bucket, 200 callers', totals: hotJudged.totals },
     { name: '1,000 subjects', totals: coldTotals },

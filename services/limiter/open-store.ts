@@ -69,6 +69,7 @@ export const openStore = async (
     credentials: { ...files.texts, password: files.texts.password?.trim() },
     deadlineMs: settings.LIMITER_STORE_DEADLINE_MS,
     shardCount: settings.LIMITER_SHARDS,
+    stateFormat: settings.LIMITER_STATE_FORMAT,
     ...seams,
     onGivenUp: (shards) => {
       logOutage(log, givenUpShards, shards)

@@ -13,6 +13,7 @@ import {
   withDefault,
 } from '../platform/settings.ts'
 import { parseRedisAddress, REDIS_ADDRESS_FORMS, type RedisAddress } from './redis/store-address.ts'
+import type { StateFormat } from './redis/take-script.ts'
 
 export type StoreAddress = { readonly kind: 'memory' } | RedisAddress
 
@@ -21,6 +22,11 @@ const store: Reader<StoreAddress> = {
     const value = text === 'memory:' ? ({ kind: 'memory' } as const) : parseRedisAddress(text)
     return value === undefined ? { ok: false, expected: `memory:, ${REDIS_ADDRESS_FORMS}` } : { ok: true, value }
   },
+}
+
+const stateFormat: Reader<StateFormat> = {
+  read: (text) =>
+    text === '1' || text === '2' ? { ok: true, value: text === '1' ? 1 : 2 } : { ok: false, expected: '1 or 2' },
 }
 
 const table = {
@@ -34,6 +40,7 @@ const table = {
   LIMITER_STORE_TLS_KEY: optional(path),
   LIMITER_STORE_DEADLINE_MS: withDefault(wholeNumber(1, 60_000), 15),
   LIMITER_SHARDS: withDefault(wholeNumber(1, 1024), 64),
+  LIMITER_STATE_FORMAT: withDefault(stateFormat, 2),
   LIMITER_POLICIES: path,
   LIMITER_ENVOY_HEADERS: withDefault(oneOf('refusals', 'always', 'never'), 'refusals'),
   LIMITER_PEERS: notYet,

@@ -10,6 +10,7 @@ import { createRedisStore } from './redis-store.ts'
 import { createRunScript } from './run-script.ts'
 import { createShards } from './shards.ts'
 import type { RedisAddress } from './store-address.ts'
+import type { StateFormat } from './take-script.ts'
 
 const SHARDS_KEY = 'weir:meta'
 const CONNECT_DEADLINE_MS = 10_000
@@ -31,6 +32,7 @@ type Options = {
   readonly credentials: Credentials
   readonly deadlineMs: number
   readonly shardCount: number
+  readonly stateFormat: StateFormat
   readonly timers: Timers
   readonly randomness: () => number
   readonly monotonicUs: () => number
@@ -43,7 +45,8 @@ type Options = {
 
 /** Connects, and makes sure that every limiter of this Redis spreads its buckets over the same number of shards. */
 export const openRedisStore = async (options: Options): Promise<OpenRedisStore> => {
-  const { address, credentials, randomness, onError, observer, shardCount, deadlineMs, timers, monotonicUs } = options
+  const { address, credentials, randomness, onError, observer, shardCount, stateFormat, deadlineMs } = options
+  const { timers, monotonicUs } = options
   const connection = createConnection({ address, credentials, randomness, onError })
   const failed = async (fault: string) => {
     await connection[Symbol.asyncDispose]()
@@ -57,7 +60,7 @@ export const openRedisStore = async (options: Options): Promise<OpenRedisStore> 
       return failed(
         `LIMITER_SHARDS is ${shardCount}, but this Redis holds buckets of limiters with ${agreed}: set it to ${agreed}`,
       )
-    const script = createRunScript({ connection, retryMs: deadlineMs, timers, monotonicUs })
+    const script = createRunScript({ connection, stateFormat, retryMs: deadlineMs, timers, monotonicUs })
     const run = observeRun(script, observer, monotonicUs)
     const store = createRedisStore({ shards: createShards(shardCount), run, ...options })
     const limiters = createHighWater(monotonicUs)

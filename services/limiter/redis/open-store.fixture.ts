@@ -16,6 +16,7 @@ export const tryToOpen = (text: string, options: Options = {}) => {
     credentials: noCredentials,
     deadlineMs: 5_000,
     shardCount: 64,
+    stateFormat: 2,
     timers: systemTimers,
     randomness: Math.random,
     monotonicUs: () => Math.floor(performance.now() * 1000),

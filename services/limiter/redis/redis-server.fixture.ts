@@ -1,4 +1,4 @@
-/** Real Redis servers for tests: one alone, or a cluster. A missing redis-server is a failure, not a skip. */
+/** Real servers for tests, Redis or what speaks its language: one alone, or a cluster. A missing program is a failure, not a skip. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -27,25 +27,25 @@ const isFree = (port: number) =>
   })
 
 /** A server with nothing on disk, ready for commands. */
-export const startRedis = async (...options: readonly string[]): Promise<RedisNode> => {
-  const fixed = ['--save', '', '--appendonly', 'no']
-  return start([...fixed, ...options])
-}
+export const startRedis = (...options: readonly string[]): Promise<RedisNode> => startServer('redis-server', ...options)
+
+export const startServer = (program: string, ...options: readonly string[]): Promise<RedisNode> =>
+  start(program, ['--save', '', '--appendonly', 'no', ...options])
 
 /** A Sentinel, which keeps its state in the configuration file. */
-startRedis.sentinel = (configuration: string) => start(['--sentinel'], configuration)
+startRedis.sentinel = (configuration: string) => start('redis-server', ['--sentinel'], configuration)
 
-const start = async (options: readonly string[], configuration?: string): Promise<RedisNode> => {
+const start = async (program: string, options: readonly string[], configuration?: string): Promise<RedisNode> => {
   const port = await freePort()
   const folder = await mkdtemp(join(tmpdir(), 'weir-redis-'))
   const fixed = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--loglevel', 'warning']
   const command = [...(configuration === undefined ? [] : [configuration]), ...fixed, ...options]
-  let child = await spawnServer(port, command)
+  let child = await spawnServer(program, port, command)
   return {
     port,
     restart: async () => {
       await end(child, 'SIGTERM')
-      child = await spawnServer(port, command)
+      child = await spawnServer(program, port, command)
     },
     [Symbol.asyncDispose]: async () => {
       await end(child, 'SIGKILL')
@@ -55,19 +55,19 @@ const start = async (options: readonly string[], configuration?: string): Promis
 }
 
 /** Resolves when the server answers. */
-const spawnServer = async (port: number, command: readonly string[]) => {
-  const child = spawn('redis-server', command, { stdio: ['ignore', 'pipe', 'pipe'] })
+const spawnServer = async (program: string, port: number, command: readonly string[]) => {
+  const child = spawn(program, command, { stdio: ['ignore', 'pipe', 'pipe'] })
   const missing = await new Promise<Error | undefined>((resolve) => {
     child.once('error', resolve)
     child.once('spawn', () => resolve(undefined))
   })
   if (missing !== undefined)
-    throw new Error('redis-server is not installed: apt-get install redis-server', { cause: missing })
+    throw new Error(`${program} is not installed: apt-get install redis-server brings redis-server`, { cause: missing })
   let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (chunk: string) => (output += chunk))
   await until(() => {
-    if (child.exitCode !== null) throw new Error(`redis-server ended: ${output}`)
+    if (child.exitCode !== null) throw new Error(`${program} ended: ${output}`)
     return redisCli(port, 'PING') === 'PONG'
   })
   return child
@@ -96,19 +96,23 @@ const CLUSTER_OPTIONS = [
 ]
 
 /** A node that belongs to no cluster yet. */
-export const startClusterNode = () => startRedis(...CLUSTER_OPTIONS)
+export const startClusterNode = (program = 'redis-server') => startServer(program, ...CLUSTER_OPTIONS)
 
 /** So many primaries, and as many replicas for each. */
 export const startCluster = async ({
   primaries,
   replicas,
+  program,
 }: {
   readonly primaries: number
   readonly replicas: number
+  readonly program?: string
 }): Promise<RedisCluster> => {
   const count = primaries * (1 + replicas)
   await using started = new AsyncDisposableStack()
-  const nodes = await Promise.all(Array.from({ length: count }, async () => started.use(await startClusterNode())))
+  const nodes = await Promise.all(
+    Array.from({ length: count }, async () => started.use(await startClusterNode(program))),
+  )
   const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`)
   const created = spawnSync(
     'redis-cli',

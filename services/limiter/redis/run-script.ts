@@ -5,16 +5,18 @@ import type { RunScript } from './shard-queue.ts'
 import {
   decodeReply,
   encodeCall,
-  encodeNow,
+  encodeHead,
   type OperationResult,
   type ScriptOperation,
   type ScriptReply,
+  type StateFormat,
   takeScript,
   takeScriptSha1,
 } from './take-script.ts'
 
 type Options = {
   readonly connection: RedisConnection
+  readonly stateFormat: StateFormat
   /** How long a call that has certainly not run is tried again. */
   readonly retryMs: number
   readonly timers: Timers
@@ -26,10 +28,17 @@ type Options = {
 const RETRY_DELAY_MS = 10
 
 /** Runs `take.lua` where the keys are. A call whose fate nobody knows is never sent again. */
-export const createRunScript = ({ connection, retryMs, timers, monotonicUs, nowUs }: Options): RunScript => {
+export const createRunScript = ({
+  connection,
+  stateFormat,
+  retryMs,
+  timers,
+  monotonicUs,
+  nowUs,
+}: Options): RunScript => {
   const execute = async (operations: readonly ScriptOperation[]): Promise<ScriptReply> => {
     const { keys, batch } = encodeCall(operations)
-    const rest = [String(keys.length), ...keys, encodeNow(nowUs?.()), batch]
+    const rest = [String(keys.length), ...keys, encodeHead(stateFormat, nowUs?.()), batch]
     const reply = await connection.call('EVALSHA', takeScriptSha1, ...rest).catch((error: unknown) => {
       // A node that does not know the script yet (new, restarted, flushed) has not run it: EVAL makes it known there.
       if (hasNotRun(error, /^NOSCRIPT/)) return connection.call('EVAL', takeScript, ...rest)

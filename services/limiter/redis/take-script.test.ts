@@ -12,7 +12,7 @@ import { createConnection, type RedisConnection } from './connect.ts'
 import { type RedisNode, redisCli, startRedis } from './redis-server.fixture.ts'
 import { createRunScript } from './run-script.ts'
 import { parseRedisAddress } from './store-address.ts'
-import { ruleHash, type ScriptOperation } from './take-script.ts'
+import { ruleHash, type ScriptOperation, type StateFormat } from './take-script.ts'
 
 const patience = { retryMs: 2_000, timers: systemTimers, monotonicUs: () => Math.floor(performance.now() * 1000) }
 
@@ -33,8 +33,8 @@ afterAll(async () => {
   await redis?.[Symbol.asyncDispose]()
 })
 
-const run = (operations: readonly ScriptOperation[]) =>
-  createRunScript({ connection, ...patience, nowUs: () => clock.nowUs })(operations)
+const runIn = (stateFormat: StateFormat, operations: readonly ScriptOperation[]) =>
+  createRunScript({ connection, stateFormat, ...patience, nowUs: () => clock.nowUs })(operations)
 
 const TEN: Rule = { capacityTokens: 10, refillTokens: 1, periodS: 1 }
 const randomKey = () => `weir:{0}:s:api:${randomUUID()}`
@@ -59,6 +59,27 @@ const reset = (key: string, buckets: readonly AskedBucket[]): ScriptOperation =>
   buckets,
 })
 
+/** As the README shows a key to a person. */
+const show = (key: string) =>
+  spawnSync('redis-cli', ['-p', `${redis.port}`, '--eval', join(import.meta.dirname, 'show-buckets.lua'), key], {
+    encoding: 'utf8',
+  }).stdout.trim()
+
+/** How long an entry says that its bucket is not full: format 2 has one byte for it. */
+const keptMs: Readonly<Record<StateFormat, (ms: number) => number>> = {
+  1: (ms) => ms,
+  2: (ms) => {
+    let unit = 1
+    while (Math.ceil(ms / unit) > 15) unit *= 2
+    return Math.ceil(ms / unit) * unit
+  },
+}
+
+const keptUntilUs = (
+  { bucket, fullAtUs }: { readonly bucket: Bucket; readonly fullAtUs: number },
+  stateFormat: StateFormat,
+) => bucket.atUs + keptMs[stateFormat]((fullAtUs - bucket.atUs) / 1000) * 1000
+
 /** The script in TypeScript, over the arithmetic of `bucket.ts`: what a single process would do. */
 const createModel = () => {
   type Stored = {
@@ -69,7 +90,7 @@ const createModel = () => {
     readonly rule: number
   }
   const stored = new Map<string, Stored>()
-  return ({ kind, key, cost, times, buckets }: ScriptOperation, nowUs: number) => {
+  return ({ kind, key, cost, times, buckets }: ScriptOperation, nowUs: number, stateFormat: StateFormat) => {
     const before = buckets.map((asked) => {
       const name = `${key} ${asked.key}`
       const found = stored.get(name)
@@ -89,12 +110,16 @@ const createModel = () => {
     })
     const write = (one: (typeof before)[number], bucket: Bucket, epoch: number, granted: number) => {
       // Whoever writes a group leaves out the buckets that are full: a clock that is set back later does not bring them back.
-      for (const [name, { fullAtUs }] of stored)
-        if (name.startsWith(`${key} `) && fullAtUs <= nowUs) stored.delete(name)
+      for (const [name, other] of stored) {
+        if (!name.startsWith(`${key} `)) continue
+        if (other.fullAtUs <= nowUs) stored.delete(name)
+        else stored.set(name, { ...other, fullAtUs: keptUntilUs(other, stateFormat) })
+      }
       const wholeUs =
         epoch > 0 ? untilFullUs({ deficitNano: one.asked.rule.capacityTokens * 1e9, atUs: 0 }, one.asked.rule) : 0
       const fullAtUs = bucket.atUs + Math.ceil(Math.max(untilFullUs(bucket, one.asked.rule), wholeUs) / 1000) * 1000
-      stored.set(one.name, { bucket, fullAtUs, epoch, granted, rule: ruleHash(one.asked.rule) })
+      const kept = keptUntilUs({ bucket, fullAtUs }, stateFormat)
+      stored.set(one.name, { bucket, fullAtUs: kept, epoch, granted, rule: ruleHash(one.asked.rule) })
     }
     for (const one of before) if (one.isRebased) write(one, one.now, one.epoch, one.granted)
     let granted = 0
@@ -138,7 +163,18 @@ const createModel = () => {
   }
 }
 
-describe('take.lua', () => {
+describe.each<{ readonly name: string; readonly formats: readonly StateFormat[] }>([
+  { name: 'format 1', formats: [1] },
+  { name: 'format 2', formats: [2] },
+  { name: 'both formats in turn', formats: [1, 2] },
+])('take.lua, writing $name', ({ formats }) => {
+  let calls = 0
+  const formatOf = (call: number) => formats[call % formats.length] ?? 2
+  const run = (operations: readonly ScriptOperation[]) => {
+    calls += 1
+    return runIn(formatOf(calls), operations)
+  }
+
   test('does what the model does, over 30,000 random operations in whole batches', async () => {
     const model = createModel()
     const rules = [
@@ -188,8 +224,8 @@ describe('take.lua', () => {
     for (let start = 0, batch = 0; start < operations.length; start += 30, batch += 1) {
       clock.nowUs += steps[batch % steps.length] ?? 0
       const part = operations.slice(start, start + 30)
-      const expected = part.map((operation) => model(operation, clock.nowUs))
-      const { results } = await run(part)
+      const expected = part.map((operation) => model(operation, clock.nowUs, formatOf(batch)))
+      const { results } = await runIn(formatOf(batch), part)
       expect(results).toEqual(expected)
       refusals += part.filter((operation, index) => operation.times > (results[index]?.granted ?? 0)).length
     }
@@ -254,10 +290,10 @@ describe('take.lua', () => {
   test('a bucket that is full again leaves its group with the next write', async () => {
     const key = randomKey()
     await run([take(key, 1, [bucket('soon-full')]), take(key, 9, [bucket('a')])])
-    const withBoth = Number(redisCli(redis.port, 'STRLEN', key))
+    expect(show(key)).toMatch(/^a .*\n.*soon-full|^soon-full .*\n.*a /)
     clock.nowUs += 2_000_000
     await run([take(key, 1, [bucket('a')])])
-    expect(Number(redisCli(redis.port, 'STRLEN', key))).toBe(withBoth - 1 - 'soon-full'.length - 28)
+    expect(show(key)).toMatch(/^a .*$/)
   })
 
   test('a group keeps its 128 emptiest buckets and tells how many went', async () => {
@@ -280,7 +316,7 @@ describe('take.lua', () => {
 
   test('a key written by a newer version is left as it is, and said', async () => {
     const key = randomKey()
-    redisCli(redis.port, 'SET', key, '\u0002something')
+    redisCli(redis.port, 'SET', key, '\u0003something')
     await expect(run([take(key, 1, [bucket('a')])])).rejects.toThrow('WEIRFORMAT')
     expect(redisCli(redis.port, 'GET', key)).toContain('something')
   })
@@ -288,12 +324,23 @@ describe('take.lua', () => {
   test('what it writes can be read by a person', async () => {
     const key = randomKey()
     await run([take(key, 4, [bucket('per-client')])])
-    const shown = spawnSync(
-      'redis-cli',
-      ['-p', `${redis.port}`, '--eval', join(import.meta.dirname, 'show-buckets.lua'), key],
-      { encoding: 'utf8' },
-    ).stdout
-    expect(shown).toMatch(/^per-client missing=4\.000000000 at=[\d.]+ full_at=[\d.]+ granted=4 epoch=0$/m)
+    expect(show(key)).toMatch(/^per-client missing=4\.000000000 at=[\d.]+ full_at=[\d.]+ granted=4 epoch=0$/m)
+  })
+
+  test('a bucket outlives the moment at which the time that is kept of it begins anew', async () => {
+    const key = randomKey()
+    const beganUs = clock.nowUs
+    clock.nowUs = 7 * 2 ** 48 - 1_000_000
+    await run([take(key, 10, [bucket('a')])])
+    const deficits = []
+    for (const stepUs of [2_000_000, -1_500_000, 2_500_000]) {
+      clock.nowUs += stepUs
+      const { results } = await run([take(key, 1, [bucket('a')])])
+      deficits.push(results[0]?.before[0]?.bucket.deficitNano)
+    }
+    // Refilled by 2 s and charged 1; a clock that is set back a little stands still; one more second, and charged 1 each.
+    expect(deficits).toEqual([8e9, 9e9, 9e9])
+    clock.nowUs = beganUs
   })
 
   test('a node that has forgotten the script gets it again', async () => {
@@ -307,7 +354,9 @@ describe('take.lua', () => {
 
   test('without a time of its own it goes by the server’s clock', async () => {
     const key = randomKey()
-    const { results } = await createRunScript({ connection, ...patience })([take(key, 1, [bucket('a')])])
+    const { results } = await createRunScript({ connection, stateFormat: formatOf(0), ...patience })([
+      take(key, 1, [bucket('a')]),
+    ])
     const skewUs = (results[0]?.before[0]?.bucket.atUs ?? 0) - Date.now() * 1000
     expect(Math.abs(skewUs)).toBeLessThan(5_000_000)
   })

@@ -123,10 +123,13 @@ const readStored = (reply: Buffer, offset: number): StoredBucket => ({
   ruleHash: reply.readUInt16BE(offset + 28),
 })
 
-/** The time for ARGV[1]; `undefined`: the server's own clock. */
-export const encodeNow = (nowUs: number | undefined) => {
-  const bytes = Buffer.allocUnsafe(8)
-  bytes.writeDoubleBE(nowUs ?? 0)
+/** How a group is written; both are read. 1 is the only one that a limiter before version 0.2 reads. */
+export type StateFormat = 1 | 2
+
+/** ARGV[1]; without a time the script goes by the server's own clock. */
+export const encodeHead = (stateFormat: StateFormat, nowUs: number | undefined) => {
+  const bytes = Buffer.allocUnsafe(9)
+  bytes.writeUInt8(stateFormat, bytes.writeDoubleBE(nowUs ?? 0))
   return bytes
 }
 

@@ -1,7 +1,8 @@
 -- Takes tokens from the buckets of many subjects in one atomic step, fills buckets, or charges what was admitted without them. The only writer of the buckets.
 --
 -- KEYS[i]   the key of one group of buckets; all keys lie in one slot
--- ARGV[1]   d: the time in microseconds; 0, which it always is but in tests, stands for the server's own clock
+-- ARGV[1]   packed: d the time in microseconds; 0, which it always is but in tests, stands for the server's own clock
+--           B the format in which groups are written (1 or 2; both are read)
 -- ARGV[2]   the operations in order, packed big-endian one after the other:
 --             B   0 = take, 1 = reset, 2 = debit
 --             H   which of KEYS
@@ -19,9 +20,11 @@
 --             for each bucket, as it stood before, refilled to now: d deficit in nano-tokens, d its time in microseconds,
 --             I4 epoch, d tokens granted since it was last full, H hash of the rule of its last writer
 --
--- A group is a string: B format (1), then for each bucket that is not full
---   Bc0 name, d deficit, d time, I4 milliseconds from that time until it is full, I4 granted, H epoch, H hash of the rule
--- (with a name of 14 characters one bucket is 44 bytes: up to there Redis keeps a string together with its header).
+-- A group is a string: B format, then its entries, each a bucket that is not full
+--   format 1   Bc0 name, d deficit, d time, I4 milliseconds from that time until it is full, I4 granted, H epoch, H hash of the rule
+--   format 2   B how many bytes the last three take (deficit + 8 * granted + 64 * epoch), B milliseconds until full as `to_byte` has them,
+--              I6 time modulo 2^48, H hash of the rule, Bc0 name, deficit, granted, epoch
+-- (a string of up to 28 bytes, which is one such bucket with a name of 10 characters, takes 48 bytes of memory; one of up to 44, 64).
 -- A remembered request is an entry like a bucket's, which is full when it is forgotten.
 -- A take is granted when every enforced bucket holds the cost, and then charges each; a bucket in shadow pays if it holds the cost
 -- as well. A debit is charged whatever a bucket holds, and leaves it empty at worst. A refusal and a cost of 0 write nothing, but that a bucket follows a clock that was set back: else each refusal would find
@@ -30,14 +33,14 @@
 -- Numbers are whole and below 2^53, where doubles are exact; the arithmetic is that of services/bucket/bucket.ts.
 -- Errors    WEIRFORMAT: the key was written by a newer version
 
-local FORMAT = 1
 local NANO = 1000000000
 local REBASE_US = 2000000
 local MAX_BUCKETS = 128
 local REMEMBERED_MS = 2000
 local MAX_GRANTED = 4294967295
+local TIMES = 281474976710656
 
-local now = struct.unpack('>d', ARGV[1])
+local now, write_format = struct.unpack('>dB', ARGV[1])
 if now == 0 then
   local time = redis.call('TIME')
   now = time[1] * 1000000 + time[2]
@@ -63,17 +66,88 @@ end
 
 local groups = {}
 
+-- Milliseconds in one byte, rounded up by an eighth at most: a full bucket may stay that much longer, no other goes sooner.
+local function to_byte(ms)
+  if ms < 8 then return ms end
+  local fraction, exponent = math.frexp(ms)
+  return (exponent - 4) * 8 + math.ceil(fraction * 16)
+end
+
+local function from_byte(byte)
+  if byte < 8 then return byte end
+  local rest = math.fmod(byte, 8)
+  return math.ldexp(8 + rest, (byte - rest) / 8 - 1)
+end
+
+-- Of all times that are equal modulo 2^48 microseconds (9 years) the one nearest to now.
+local function from_time(rest)
+  local time = now - math.fmod(now, TIMES) + rest
+  if time - now > TIMES / 2 then return time - TIMES end
+  if now - time > TIMES / 2 then return time + TIMES end
+  return time
+end
+
+local function bytes_of(number)
+  local bytes = 0
+  while number >= 1 do
+    number = number / 256
+    bytes = bytes + 1
+  end
+  return bytes
+end
+
+local function is_request(name)
+  return string.byte(name) == 0
+end
+
+-- Reads the entry at a position: its name, what it says, and where the next one begins.
+local readers = {
+  [1] = function(value, position)
+    local name, bucket = nil, {}
+    name, bucket.deficit, bucket.at, bucket.full_after_ms, bucket.granted, bucket.epoch, bucket.rule, position =
+      struct.unpack('>Bc0ddI4I4HH', value, position)
+    return name, bucket, position
+  end,
+  [2] = function(value, position)
+    local widths, full_after, time, name
+    local bucket = {}
+    widths, full_after, time, bucket.rule, name, position = struct.unpack('>BBI6HBc0', value, position)
+    local of_deficit = math.fmod(widths, 8)
+    local of_granted = math.fmod(widths - of_deficit, 64) / 8
+    local of_epoch = math.floor(widths / 64)
+    bucket.deficit, bucket.granted, bucket.epoch, position =
+      struct.unpack('>I' .. of_deficit .. 'I' .. of_granted .. 'I' .. of_epoch, value, position)
+    bucket.at = from_time(time)
+    bucket.full_after_ms = is_request(name) and REMEMBERED_MS or from_byte(full_after)
+    return name, bucket, position
+  end,
+}
+
+local writers = {
+  [1] = function(name, bucket)
+    return struct.pack(
+      '>Bc0ddI4I4HH', #name, name, bucket.deficit, bucket.at, bucket.full_after_ms, bucket.granted, bucket.epoch, bucket.rule)
+  end,
+  [2] = function(name, bucket)
+    local of_deficit, of_granted, of_epoch = bytes_of(bucket.deficit), bytes_of(bucket.granted), bytes_of(bucket.epoch)
+    return struct.pack(
+      '>BBI6HBc0I' .. of_deficit .. 'I' .. of_granted .. 'I' .. of_epoch,
+      of_deficit + 8 * of_granted + 64 * of_epoch, to_byte(bucket.full_after_ms), math.fmod(bucket.at, TIMES), bucket.rule,
+      #name, name, bucket.deficit, bucket.granted, bucket.epoch)
+  end,
+}
+
 local function load_group(index)
   if groups[index] then return groups[index] end
   local group = { buckets = {}, dirty = false }
   local value = redis.call('GET', KEYS[index])
   if value then
-    if string.byte(value) ~= FORMAT then return nil end
+    local read = readers[string.byte(value)]
+    if not read then return nil end
     local position = 2
     while position <= #value do
-      local name, bucket = nil, {}
-      name, bucket.deficit, bucket.at, bucket.full_after_ms, bucket.granted, bucket.epoch, bucket.rule, position =
-        struct.unpack('>Bc0ddI4I4HH', value, position)
+      local name, bucket
+      name, bucket, position = read(value, position)
       bucket.full_at = bucket.at + bucket.full_after_ms * 1000
       if bucket.full_at > now then group.buckets[name] = bucket end
     end
@@ -221,13 +295,12 @@ for index, group in pairs(groups) do
   if group.dirty then
     local names, dropped = bounded(group.buckets)
     dropped_total = dropped_total + dropped
-    local parts = { struct.pack('>B', FORMAT) }
+    local parts = { struct.pack('>B', write_format) }
     local last_full_at = now
     for _, name in ipairs(names) do
       local bucket = group.buckets[name]
       last_full_at = math.max(last_full_at, bucket.full_at)
-      parts[#parts + 1] = struct.pack(
-        '>Bc0ddI4I4HH', #name, name, bucket.deficit, bucket.at, bucket.full_after_ms, bucket.granted, bucket.epoch, bucket.rule)
+      parts[#parts + 1] = writers[write_format](name, bucket)
     end
     local ttl_ms = math.ceil((last_full_at - now) / 1000) + 1000
     redis.call('SET', KEYS[index], table.concat(parts), 'PX', string.format('%d', ttl_ms))

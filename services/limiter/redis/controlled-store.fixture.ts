@@ -1,0 +1,43 @@
+import { systemTimers } from '../../seams/timers.ts'
+import type { StoreUnderTest } from '../core/store.conformance.ts'
+import { createConnection } from './connect.ts'
+import { createRedisStore } from './redis-store.ts'
+import { createRunScript } from './run-script.ts'
+import type { RunScript } from './shard-queue.ts'
+import { createShards } from './shards.ts'
+import { parseRedisAddress } from './store-address.ts'
+import type { StateFormat } from './take-script.ts'
+
+const shards = createShards(64)
+const seams = { timers: systemTimers, randomness: Math.random }
+
+/** The store over a real Redis whose script goes by the test's clock. It writes the formats in turn, call by call. */
+export const openControlledStore = async (
+  addressText: string,
+  stateFormats: readonly StateFormat[] = [2],
+): Promise<StoreUnderTest> => {
+  const address = parseRedisAddress(addressText)
+  if (address === undefined) throw new Error(`no address: ${addressText}`)
+  const credentials = { password: undefined, ca: undefined, cert: undefined, key: undefined }
+  const connection = createConnection({ address, credentials, randomness: Math.random, onError: () => {} })
+  await connection.connect()
+  let nowUs = Date.now() * 1000
+  const monotonicUs = () => Math.floor(performance.now() * 1000)
+  const runs = stateFormats.map((stateFormat) =>
+    createRunScript({ connection, stateFormat, retryMs: 2_000, timers: systemTimers, monotonicUs, nowUs: () => nowUs }),
+  )
+  let calls = 0
+  const run: RunScript = (operations) => {
+    const turn = runs[calls % runs.length]
+    calls += 1
+    return turn === undefined ? Promise.reject(new Error('no format')) : turn(operations)
+  }
+  return {
+    store: createRedisStore({ shards, run, deadlineMs: 2_000, ...seams, monotonicUs: () => nowUs }),
+    nowUs: () => nowUs,
+    advanceUs: (us: number) => {
+      nowUs += us
+    },
+    [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
+  }
+}
