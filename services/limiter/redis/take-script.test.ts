@@ -230,7 +230,7 @@ describe.each<{ readonly name: string; readonly formats: readonly StateFormat[] 
       refusals += part.filter((operation, index) => operation.times > (results[index]?.granted ?? 0)).length
     }
     expect(refusals).toBeGreaterThan(1_000)
-  }, 60_000)
+  }, 180_000)
 
   test('equal takes merged into one are granted exactly what they would be one after the other', async () => {
     await fc.assert(
