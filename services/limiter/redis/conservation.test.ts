@@ -39,7 +39,7 @@ afterAll(async () => {
 const openLimiter = (through = connection) => {
   const violations: Violation[] = []
   const check = createConservationCheck((violation) => violations.push(violation))
-  const script = createRunScript({ connection: through, ...patience, nowUs: () => clock.nowUs })
+  const script = createRunScript({ connection: through, stateFormat: 2, ...patience, nowUs: () => clock.nowUs })
   const run = async (operation: ScriptOperation) => check([operation], await script([operation]))
   return { run, violations }
 }
