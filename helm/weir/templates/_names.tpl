@@ -1,0 +1,57 @@
+{{- define "weir.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* What selects the pods of one component; called with (list $ "limiter"). */}}
+{{- define "weir.selectorLabels" -}}
+{{- $ := index . 0 -}}
+app.kubernetes.io/name: {{ default $.Chart.Name $.Values.nameOverride }}
+app.kubernetes.io/instance: {{ $.Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end -}}
+
+{{- define "weir.labels" -}}
+{{- $ := index . 0 -}}
+{{ include "weir.selectorLabels" . }}
+app.kubernetes.io/version: {{ $.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ $.Release.Service }}
+app.kubernetes.io/part-of: weir
+helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- define "weir.image" -}}
+{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- end -}}
+
+{{- define "weir.serviceAccount" -}}
+{{- if .Values.serviceAccount.create -}}
+{{ default (include "weir.fullname" .) .Values.serviceAccount.name }}
+{{- else -}}
+{{ default "default" .Values.serviceAccount.name }}
+{{- end -}}
+{{- end -}}
+
+{{- define "weir.policiesConfigMap" -}}
+{{ default (printf "%s-policies" (include "weir.fullname" .)) .Values.existingPolicies }}
+{{- end -}}
+
+{{- define "weir.redisSecret" -}}
+{{ default (printf "%s-redis" (include "weir.fullname" .)) .Values.redis.embedded.existingSecret }}
+{{- end -}}
+
+{{- define "weir.hasLimiterService" -}}
+{{- if has .Values.limiter.mode (list "service" "both") }}true{{ end -}}
+{{- end -}}
+
+{{- define "weir.hasSidecar" -}}
+{{- if and .Values.api.enabled (has .Values.limiter.mode (list "sidecar" "both")) }}true{{ end -}}
+{{- end -}}
