@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto'
 import type { Call } from '../conservation/history.ts'
 import { formatTotals, totalsOf } from '../conservation/totals.ts'
 import { type Check, domainName } from '../contract/check.ts'
-import { createGrpcTransport } from '../limiter-client/grpc-transport.ts'
-import { systemNames } from '../limiter-client/system-names.ts'
-import type { Transport } from '../limiter-client/transport.ts'
+import { createStreamTransport } from '../limiter-client/replicas/stream-transport.ts'
+import { systemNames } from '../limiter-client/replicas/system-names.ts'
+import type { Transport } from '../limiter-client/replicas/transport.ts'
 import { systemMonotonicClock } from '../seams/clock.ts'
 
 const DOMAIN = 'helm-test'
@@ -36,7 +36,7 @@ const ask = async (transport: Transport, check: Check): Promise<Call & { readonl
 }
 
 const spend = async (address: string, check: Check) => {
-  await using transport = createGrpcTransport({ address })
+  await using transport = createStreamTransport({ address })
   const calls: Awaited<ReturnType<typeof ask>>[] = []
   const caller = async () => {
     while (calls.length < CHECKS_PER_LIMITER) calls.push(await ask(transport, check))
