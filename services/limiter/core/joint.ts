@@ -1,8 +1,10 @@
-import { holds } from '../../bucket/bucket.ts'
+import { holdsNano } from '../../bucket/bucket.ts'
+import type { Rule } from '../../bucket/rule.ts'
 import type { Answer, Decision } from '../../contract/decision.ts'
 import { decide, decideUncounted } from './decide.ts'
 import type { Matched } from './match.ts'
-import type { AskedBucket, BucketStore, Reading } from './store.ts'
+import type { AskedBucket, BucketStore, Reading, Settle } from './store.ts'
+import { stretchedNano } from './stretched.ts'
 
 /** A part of a request: what applies to it, and what it costs. 0 charges nothing, and asks whether a token is left. */
 export type CountedPart = { readonly matched: readonly Matched[]; readonly cost: number }
@@ -21,11 +23,13 @@ export const countTogether = async (
   const possible = parts.map((part) => (impossibleBy(part) === undefined ? part : { ...part, matched: [] }))
   const isPossible = parts.every((part) => impossibleBy(part) === undefined)
   const outcome = await takeAll(chargesOf(possible), { store, lookOnly: !isPossible })
-  const answers =
-    outcome === undefined
+  const answered =
+    outcome.kind === 'away'
       ? await countLocally(possible, { localStore, lookOnly: !isPossible })
       : possible.map((part) => answerOf(part, outcome))
-  return answers.map((answer, index) => impossibleAnswer(parts[index]) ?? answer)
+  const answers = answered.map((answer, index) => impossibleAnswer(parts[index]) ?? answer)
+  if (outcome.kind === 'away') void outcome.settle(answers.every(({ decision }) => decision.verdict === 'allow'))
+  return answers
 }
 
 /** What a part needs of each of its buckets. */
@@ -66,6 +70,7 @@ const chargesOf = (parts: readonly CountedPart[]): Charges => {
 }
 
 type Taken = {
+  readonly kind: 'taken'
   readonly basis: 'bucket' | 'share'
   readonly charges: Charges
   readonly readings: ReadonlyMap<string, Reading>
@@ -73,12 +78,13 @@ type Taken = {
 
 type Take = { readonly store: Pick<BucketStore, 'take'>; readonly lookOnly: boolean }
 
-/** `undefined`: the store is away. */
-const takeAll = async (charges: Charges, { store, lookOnly }: Take): Promise<Taken | undefined> => {
+type Away = { readonly kind: 'away'; readonly settle: Settle }
+
+const takeAll = async (charges: Charges, { store, lookOnly }: Take): Promise<Taken | Away> => {
   const readings = new Map<string, Reading>()
   const takeEach = async (some: readonly Charge[], cost: number) => {
     const outcome = await store.take({ cost, buckets: some.map(({ asked }) => asked) })
-    if (outcome.kind === 'unavailable') return undefined
+    if (outcome.kind === 'unavailable') return { kind: 'away', settle: outcome.settle } as const
     for (const [index, { asked }] of some.entries()) {
       const reading = outcome.readings[index]
       if (reading !== undefined) readings.set(nameOf(asked), reading)
@@ -91,25 +97,28 @@ const takeAll = async (charges: Charges, { store, lookOnly }: Take): Promise<Tak
   let basis: Taken['basis'] = 'bucket'
   if (lookOnly || byCost.size > 1 || byCost.has(0)) {
     const looked = await takeEach(all, 0)
-    if (looked === undefined) return undefined
+    if (looked.kind === 'away') return looked
     basis = looked.basis
     for (const { asked, cost } of all) {
       const reading = readings.get(nameOf(asked))
       if (reading !== undefined)
-        readings.set(nameOf(asked), { ...reading, held: holds(reading.bucket, asked.rule, needOf(cost)) })
+        readings.set(nameOf(asked), { ...reading, held: holdsCost(reading, asked.rule, needOf(cost)) })
     }
     if (lookOnly || all.some(({ asked }) => asked.enforced && readings.get(nameOf(asked))?.held === false))
-      return { basis, charges, readings }
+      return { kind: 'taken', basis, charges, readings }
   }
   for (const [cost, some] of byCost) {
     if (cost === 0) continue
     const outcome = await takeEach(some, cost)
-    if (outcome === undefined) return undefined
+    if (outcome.kind === 'away') return outcome
     basis = outcome.basis
     if (!outcome.granted) break
   }
-  return { basis, charges, readings }
+  return { kind: 'taken', basis, charges, readings }
 }
+
+const holdsCost = ({ bucket, stretch }: Reading, rule: Rule, cost: number) =>
+  holdsNano(bucket, rule, stretchedNano(cost, rule, stretch))
 
 const answerOf = ({ matched, cost }: CountedPart, { basis, charges, readings }: Taken): Answer => {
   if (matched.length === 0) return { decision: { verdict: 'allow', basis: 'no_policy' }, shadows: [] }
@@ -141,7 +150,7 @@ const countLocally = async (
   }))
   const taken = await takeAll(chargesOf(shared), { store: localStore, lookOnly })
   return shared.map((part, index) =>
-    taken === undefined || !part.matched.some(({ asked }) => asked.enforced)
+    taken.kind === 'away' || !part.matched.some(({ asked }) => asked.enforced)
       ? { decision: uncounted[index] ?? { verdict: 'allow', basis: 'no_policy' }, shadows: [] }
       : answerOf(part, { ...taken, basis: 'share' }),
   )
