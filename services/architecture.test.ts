@@ -21,10 +21,11 @@ const rooms: Readonly<Record<string, Room>> = {
   'limiter/policies': { imports: ['contract', 'seams', 'bucket', 'limiter/core'], libraries: ['yaml', 'zod'] },
   'limiter/share': { pure: true, imports: ['seams', 'bucket', 'limiter/core'], libraries: [] },
   'limiter/redis': { imports: ['seams', 'bucket', 'breaker', 'limiter/core', 'limiter/share'], libraries: ['ioredis'] },
+  'limiter/listen': { imports: [], libraries: [] },
   'limiter/stream': { imports: ['contract', 'wire'], libraries: ['@grpc/grpc-js'] },
   'limiter/envoy': { imports: ['contract', 'bucket', 'wire', 'limiter/core'], libraries: [] },
   'limiter/rpc': {
-    imports: ['contract', 'wire', 'limiter/core', 'limiter/envoy', 'limiter/stream'],
+    imports: ['contract', 'wire', 'limiter/core', 'limiter/listen', 'limiter/envoy', 'limiter/stream'],
     libraries: ['@grpc/grpc-js', '@grpc/proto-loader', '@grpc/reflection', 'grpc-health-check'],
   },
   'limiter/telemetry': { imports: ['contract', 'seams', 'platform', 'limiter/core'], libraries: [] },

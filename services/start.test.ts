@@ -296,7 +296,9 @@ describe('a missing system package', () => {
     expect(missingPackages(nothing)).toEqual(['openssl', 'postgresql', 'redis-server'])
     expect(installSystemPackages({ ...nothing, isRoot: false })).toEqual({
       ok: false,
-      message: expect.stringMatching(/system packages are missing: postgresql redis-server\. .*apt-get install/),
+      message: expect.stringMatching(
+        /system packages are missing: openssl postgresql redis-server\. .*apt-get install/,
+      ),
     })
   })
 })

@@ -2,9 +2,11 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connect as connectTls } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import { status } from '@grpc/grpc-js'
 import { expect, test } from 'vitest'
+import { createAuthority } from '../platform/certificates.fixture.ts'
 import { freePort, startService, until } from '../platform/service.fixture.ts'
 import { openClient } from './rpc/server.fixture.ts'
 
@@ -188,3 +190,44 @@ test('peek and reset work from the command line, with the token', async () => {
   expect(limiter.output()).not.toContain('sesame')
   await rm(folder, { recursive: true, force: true })
 })
+
+test('renewed TLS files are in force without a restart; wrong ones leave the last good ones in force and say why', async () => {
+  using authority = createAuthority()
+  const folder = await mkdtemp(join(tmpdir(), 'weir-tls-'))
+  const [cert, key] = [join(folder, 'tls.crt'), join(folder, 'tls.key')]
+  const install = async ({ certText, keyText }: ReturnType<typeof authority.issue>) => {
+    await writeFile(key, keyText)
+    await writeFile(cert, certText)
+  }
+  await install(authority.issue('first'))
+  await using limiter = await openLimiter(policies(5), { LIMITER_TLS_CERT: cert, LIMITER_TLS_KEY: key })
+  const shownName = () =>
+    new Promise<unknown>((resolve, reject) => {
+      const options = { port: limiter.port, host: '127.0.0.1', ca: authority.caText, ALPNProtocols: ['h2'] }
+      const socket = connectTls(options, () => {
+        resolve(socket.getPeerCertificate().subject.CN)
+        socket.destroy()
+      })
+      socket.once('error', reject)
+    })
+  expect(await shownName()).toBe('first')
+  await writeFile(cert, 'hello')
+  await until(() => limiter.output().includes('TLS files rejected'))
+  expect(limiter.output()).toContain('tls.crt holds no certificate')
+  expect(await shownName()).toBe('first')
+  await install(authority.issue('second'))
+  await until(async () => (await shownName()) === 'second')
+  const metrics = await (await limiter.admin('/metrics')).text()
+  expect(metrics).toMatch(/weir_tls_certificate_expires_timestamp_seconds \d{10}/)
+  expect(metrics).toMatch(/weir_tls_reloads_total\{result="rejected"\} [1-9]/)
+  await rm(folder, { recursive: true })
+}, 60_000)
+
+test('half of the TLS files, or a wrong one, is told, and the exit code is 1', async () => {
+  const started = await startService(program, {
+    LIMITER_POLICIES: '/nowhere.yaml',
+    LIMITER_STORE: 'memory:',
+    LIMITER_TLS_CERT: '/nowhere.pem',
+  })
+  expect(started).toMatchObject({ ok: false, code: 1, output: expect.stringContaining('LIMITER_TLS_KEY: set both') })
+}, 60_000)

@@ -10,7 +10,9 @@ import { systemMonotonicClock, systemWallClock } from '../seams/clock.ts'
 import { systemTimers } from '../seams/timers.ts'
 import { adminRoutes } from './admin-routes.ts'
 import { createLimiter } from './core/limiter.ts'
+import type { Refused } from './listen/listener.ts'
 import { openStore } from './open-store.ts'
+import { openTls } from './open-tls.ts'
 import { openLivePolicies, type PolicyStatus } from './policies/live.ts'
 import { formatProblem } from './policies/problem.ts'
 import { type Admin, createRpcServer } from './rpc/server.ts'
@@ -24,11 +26,19 @@ import { observeRefusals } from './telemetry/refusals.ts'
 import { publishStoreCalls } from './telemetry/store-metrics.ts'
 import { createTopOffenders } from './telemetry/top-offenders.ts'
 
+/** Anybody can fail a handshake; one line a second says so. */
+const REFUSED_LOG_MS = 1_000
+
 const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   const read = readLimiterSettings(process.env)
   if (!read.ok) return read
   const { settings } = read
   const log = createLog('limiter', settings.LOG_LEVEL)
+
+  const metrics = createMetrics()
+  const openedTls = await openTls(settings, log, metrics)
+  if (!openedTls.ok) return openedTls
+  const tls = openedTls.tls === undefined ? undefined : resources.use(openedTls.tls)
 
   const opened = await openLivePolicies({
     path: settings.LIMITER_POLICIES,
@@ -40,7 +50,6 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   const admin = await openAdmin(settings.LIMITER_ADMIN_TOKEN_FILE, log)
   if (!admin.ok) return admin
 
-  const metrics = createMetrics()
   publishPolicies(metrics, policies)
   const conservation = publishConservation(metrics)
   const store = await openStore(settings, log, { called: publishStoreCalls(metrics), violated: conservation.violated })
@@ -77,9 +86,14 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
       envoyHeaders: settings.LIMITER_ENVOY_HEADERS,
       limiter,
       admin: admin.value,
+      tls: tls?.current(),
       onBug: (error) => log.error({ err: error }, 'a call met a bug'),
+      onRefused: sampled(REFUSED_LOG_MS, ({ error, peer }: Refused, unsaid) =>
+        log.warn({ error: error.message, peer, unsaid }, 'a connection ended in its TLS handshake'),
+      ),
     }),
   )
+  tls?.onRenewal(server.renewTls)
   for (const address of settings.LIMITER_ADDRESS) {
     const bound = await server.listen(formatAddress(address))
     if (!bound.ok) return { ok: false, faults: [listenFault('LIMITER_ADDRESS', address, bound.fault.error)] }

@@ -44,9 +44,9 @@ const table = {
   LIMITER_POLICIES: path,
   LIMITER_ENVOY_HEADERS: withDefault(oneOf('refusals', 'always', 'never'), 'refusals'),
   LIMITER_PEERS: notYet,
-  LIMITER_TLS_CERT: notYet,
-  LIMITER_TLS_KEY: notYet,
-  LIMITER_TLS_CLIENT_CA: notYet,
+  LIMITER_TLS_CERT: optional(path),
+  LIMITER_TLS_KEY: optional(path),
+  LIMITER_TLS_CLIENT_CA: optional(path),
   LOG_LEVEL: logLevel,
 } as const
 

@@ -6,7 +6,7 @@ import { type FileContent, openLiveFiles } from './live-file.ts'
 /** One end's side of TLS, as PEM. */
 export type TlsMaterial = {
   /** Its certificate, with the chain to the root if there is one, and the key of it. Absent: it shows none. */
-  readonly identity: { readonly cert: string; readonly key: string } | undefined
+  readonly identity: { readonly cert: string; readonly key: string; readonly expires: Date } | undefined
   /** Whom it believes. Absent: nobody is asked for a certificate, or the system's roots count. */
   readonly ca: string | undefined
 }
@@ -37,7 +37,10 @@ export const openTlsFiles = ({ paths, wallClock = systemWallClock, ...options }:
         ...(ca === undefined ? [] : caProblems(ca, paths.ca)),
       ]
       if (problems.length > 0) return { ok: false, problems }
-      const identity = cert === undefined || key === undefined ? undefined : { cert, key }
+      const identity =
+        cert === undefined || key === undefined
+          ? undefined
+          : { cert, key, expires: new X509Certificate(cert).validToDate }
       return { ok: true, value: { identity, ca } }
     },
   })

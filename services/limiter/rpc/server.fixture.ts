@@ -15,20 +15,15 @@ type Options = {
   readonly onBug?: (error: unknown) => void
   readonly target?: string
   readonly envoyHeaders?: HeaderMode
-}
+} & Pick<Parameters<typeof createRpcServer>[0], 'tls' | 'onRefused'>
 
 const failTest = (error: unknown) => {
   throw error
 }
 
 /** A real server on a free port, with one policy: 10 tokens by client, 1 a minute. */
-export const openServer = async ({
-  admin,
-  store,
-  onBug = failTest,
-  target = '127.0.0.1:0',
-  envoyHeaders = 'refusals',
-}: Options = {}) => {
+export const openServer = async (options: Options = {}) => {
+  const { admin, store, onBug = failTest, target = '127.0.0.1:0', envoyHeaders = 'refusals', ...security } = options
   const domain = domainName('api')
   const policy = {
     kind: 'counting',
@@ -46,7 +41,7 @@ export const openServer = async ({
     localStore: createMemoryStore({ nowUs: () => 1_700_000_000_000_000 }),
     observer: silentObserver,
   })
-  const server = createRpcServer({ limiter, admin, onBug, envoyHeaders })
+  const server = createRpcServer({ limiter, admin, onBug, envoyHeaders, ...security })
   const bound = await server.listen(target)
   if (!bound.ok) throw bound.fault.error
   return { server, port: bound.port, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
@@ -57,8 +52,12 @@ export type Reply<Response> =
   | { readonly ok: false; readonly error: ServiceError }
 
 /** Calls as any gRPC client makes them; a failed call is a value. */
-export const openClient = (target: string) => {
-  const client = new Client(target, credentials.createInsecure(), { 'grpc.max_send_message_length': -1 })
+export const openClient = (target: string, security = credentials.createInsecure()) => {
+  const client = new Client(target, security, {
+    'grpc.max_send_message_length': -1,
+    // Connections of its own.
+    'grpc.use_local_subchannel_pool': 1,
+  })
   const call = <Request, Response>(
     method: {
       path: string

@@ -2,6 +2,7 @@ import { logVerbosity, Server, ServerCredentials, setLogVerbosity } from '@grpc/
 import { MAX_FRAME_BYTES } from '../../wire/protocol.ts'
 import type { Limiter } from '../core/limiter.ts'
 import type { HeaderMode } from '../envoy/response.ts'
+import { type Listener, openListener, type Refused, type ServerTls } from '../listen/listener.ts'
 import { type AdminCallLog, adminCallsService, createAdmin } from './admin.ts'
 import { createCallsUnderWay } from './calls-under-way.ts'
 import type { OnBug } from './guarded.ts'
@@ -10,7 +11,6 @@ import { createReflection } from './reflection.ts'
 import { createShouldAllow, shouldAllowService } from './should-allow.ts'
 import { createShouldAllowStream, shouldAllowStreamService } from './should-allow-stream.ts'
 import { createShouldRateLimit, shouldRateLimitService } from './should-rate-limit.ts'
-import { removeStaleSocket, restrictSocket } from './unix-socket.ts'
 
 const MAX_STREAMS_PER_CONNECTION = 1_000
 const MAX_METADATA_BYTES = 8 * 1024
@@ -18,7 +18,6 @@ const MAX_METADATA_BYTES = 8 * 1024
 const MAX_CONNECTION_AGE_MS = 30 * 60_000
 /** How long calls under way may take to end once the server drains; the process's own deadline is longer. */
 const DRAIN_MS = 4_000
-const ASK_AGAIN_MS = 100
 
 /** What `grpc.health.v1` answers for; the empty name is the whole server. */
 const COMPONENTS = ['', 'weir.v1.RateLimit', 'envoy.service.ratelimit.v3.RateLimitService', 'weir.v1.Admin'] as const
@@ -32,6 +31,9 @@ type Options = {
   readonly admin: Admin | undefined
   /** Which of Envoy's responses tell the client of its quota. */
   readonly envoyHeaders: HeaderMode
+  /** Absent: TCP connections are not encrypted. */
+  readonly tls?: ServerTls | undefined
+  readonly onRefused?: (refused: Refused) => void
 }
 
 /** Where a server could not listen. */
@@ -42,10 +44,13 @@ export type RpcServer = AsyncDisposable & {
   readonly listen: (
     target: string,
   ) => Promise<{ readonly ok: true; readonly port: number } | { readonly ok: false; readonly fault: BindFault }>
+  /** Other certificates, for connections from now on. */
+  readonly renewTls: (tls: ServerTls) => void
 }
 
 /** The gRPC server. Disposing of it drains: health says NOT_SERVING, clients are sent away, calls under way are answered. */
-export const createRpcServer = ({ limiter, admin, onBug, envoyHeaders }: Options): RpcServer => {
+export const createRpcServer = (options: Options): RpcServer => {
+  const { limiter, admin, onBug, envoyHeaders, tls, onRefused = () => {} } = options
   // Its complaints reach the caller as values.
   setLogVerbosity(logVerbosity.NONE)
   const callsUnderWay = createCallsUnderWay()
@@ -73,40 +78,33 @@ export const createRpcServer = ({ limiter, admin, onBug, envoyHeaders }: Options
   health.addToServer(server)
   createReflection().addToServer(server)
 
+  // Its own listening has no bound on connections, and its TLS cannot be renewed.
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
+  const listeners: Listener[] = []
+  let current = tls
+
   return {
     listen: async (target) => {
-      const socketPath = target.startsWith('unix:') ? target.slice('unix:'.length) : undefined
-      if (socketPath !== undefined) await removeStaleSocket(socketPath)
-      const bound = await bind(server, target)
-      if (bound.ok && socketPath !== undefined) await restrictSocket(socketPath)
-      return bound
+      const opened = await openListener({ target, tls: current, onConnection: injector.injectConnection, onRefused })
+      if (!opened.ok) return { ok: false, fault: { target, error: opened.error } }
+      listeners.push(opened.listener)
+      return { ok: true, port: opened.listener.port }
+    },
+    renewTls: (next) => {
+      current = next
+      for (const listener of listeners) listener.renew(next)
     },
     [Symbol.asyncDispose]: async () => {
       for (const name of served) health.setStatus(name, 'NOT_SERVING')
+      const closed = Promise.all(listeners.map((listener) => listener.stop()))
       // A health watcher's stream never ends by itself, nor does that of a caller who does not read its decisions.
-      const force = setTimeout(() => server.forceShutdown(), DRAIN_MS)
+      const force = setTimeout(() => {
+        for (const listener of listeners) listener[Symbol.dispose]()
+      }, DRAIN_MS)
       await stream.drain()
-      await shutDown(server)
+      server.tryShutdown(() => {})
+      await closed
       clearTimeout(force)
     },
   }
 }
-
-const bind = (server: Server, target: string) =>
-  new Promise<Awaited<ReturnType<RpcServer['listen']>>>((resolve) => {
-    server.bindAsync(target, ServerCredentials.createInsecure(), (error, port) =>
-      resolve(error === null ? { ok: true, port } : { ok: false, fault: { target, error } }),
-    )
-  })
-
-const shutDown = (server: Server) =>
-  new Promise<void>((resolve) => {
-    // grpc-js waits for ever for a connection that was just breaking: Node tells nobody of its end. Asked again, it does not
-    // know that connection any more, and has told all others to close.
-    const askAgain = setTimeout(() => server.tryShutdown(done), ASK_AGAIN_MS)
-    const done = () => {
-      clearTimeout(askAgain)
-      resolve()
-    }
-    server.tryShutdown(done)
-  })
