@@ -222,7 +222,7 @@ describe('the server', () => {
       for (let turn = 0; turn < turns; turn += 1) await setImmediate()
       await opened.server[Symbol.asyncDispose]()
     },
-    2_000,
+    3_500,
   )
 
   test('a port in use is a value that names it', async () => {
