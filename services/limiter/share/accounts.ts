@@ -13,8 +13,10 @@ type Account = {
   /** A take weighs so many times its cost: 1 ÷ this limiter's part of the bucket. */
   readonly stretch: number
   /** As it would be if this limiter had admitted nothing alone. */
-  readonly base: Bucket
+  base: Bucket
   local: Bucket
+  /** Of what makes the difference, the part that was admitted, in nano-tokens; it shrinks as the difference does. */
+  owedNano: number
   /** Takes of which the store may yet say that it charged them. */
   unsettled: number
 }
@@ -55,8 +57,18 @@ export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_AC
 
   const openAccount = (asked: AskedBucket, { local, stretch }: Share) => {
     if (accounts.size >= maxAccounts) evict()
-    const account: Account = { asked, stretch, base: local, local, unsettled: 0 }
+    const account: Account = { asked, stretch, base: local, local, owedNano: 0, unsettled: 0 }
     accounts.set(nameOf(asked), account)
+    return account
+  }
+
+  const bringUpToDate = (account: Account) => {
+    const { rule } = account.asked
+    const nowUs = monotonicUs()
+    const before = excessNano(account)
+    account.base = refill(account.base, rule, nowUs)
+    account.local = refill(account.local, rule, nowUs)
+    account.owedNano = before === 0 ? 0 : Math.ceil((account.owedNano * excessNano(account)) / before)
     return account
   }
 
@@ -71,26 +83,22 @@ export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_AC
   const look = (asked: AskedBucket): Share => {
     const account = accounts.get(nameOf(asked))
     if (account === undefined) return { local: recall(asked), stretch: 1 / part(asked) }
-    return { local: refill(account.local, asked.rule, monotonicUs()), stretch: account.stretch }
+    return { local: bringUpToDate(account).local, stretch: account.stretch }
   }
 
-  const add = (asked: AskedBucket, share: Share, nano: number) => {
-    const account = accounts.get(nameOf(asked)) ?? openAccount(asked, share)
-    const local = chargeNano(share.local, nano)
-    account.local = { ...local, deficitNano: Math.min(local.deficitNano, nanoTokens(asked.rule.capacityTokens)) }
-  }
-
-  const owedNano = ({ asked, base, local, stretch }: Account) => {
-    const nowUs = monotonicUs()
-    const missing = refill(local, asked.rule, nowUs).deficitNano - refill(base, asked.rule, nowUs).deficitNano
-    return Math.max(0, Math.ceil(missing / stretch))
+  const add = (asked: AskedBucket, share: Share, weightNano: number, owedNano: number) => {
+    const account = bringUpToDate(accounts.get(nameOf(asked)) ?? openAccount(asked, share))
+    const { deficitNano, atUs } = chargeNano(account.local, weightNano)
+    account.local = { deficitNano: Math.min(deficitNano, nanoTokens(asked.rule.capacityTokens)), atUs }
+    account.owedNano += owedNano
   }
 
   const isReady = (account: Account | undefined) => account !== undefined && account.unsettled === 0
 
   return {
     look,
-    charge: (asked, share, costTokens) => add(asked, share, stretchedNano(costTokens, asked.rule, share.stretch)),
+    charge: (asked, share, costTokens) =>
+      add(asked, share, stretchedNano(costTokens, asked.rule, share.stretch), nanoTokens(costTokens)),
     unsettled: (asked, costTokens) => {
       const account = accounts.get(nameOf(asked))
       if (account === undefined) return () => {}
@@ -98,21 +106,20 @@ export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_AC
       return (charged) => {
         account.unsettled -= 1
         if (!charged) return
-        const nowUs = monotonicUs()
-        const local = refill(account.local, asked.rule, nowUs)
-        const least = refill(account.base, asked.rule, nowUs).deficitNano
-        const paidNano = stretchedNano(costTokens, asked.rule, account.stretch)
-        account.local = { ...local, deficitNano: Math.max(least, local.deficitNano - paidNano) }
+        const { local, base, owedNano, stretch } = bringUpToDate(account)
+        const paidNano = stretchedNano(costTokens, asked.rule, stretch)
+        account.local = { ...local, deficitNano: Math.max(base.deficitNano, local.deficitNano - paidNano) }
+        account.owedNano = Math.max(0, owedNano - nanoTokens(costTokens))
       }
     },
     close: (asked) => {
       const account = accounts.get(nameOf(asked))
       accounts.delete(nameOf(asked))
-      return account === undefined ? 0 : owedNano(account)
+      return account === undefined ? 0 : bringUpToDate(account).owedNano
     },
     owe: (asked, nano) => {
       const share = look(asked)
-      add(asked, share, Math.ceil(nano * share.stretch))
+      add(asked, share, Math.ceil(nano * share.stretch), nano)
     },
     payable: () =>
       accounts
@@ -125,3 +132,5 @@ export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_AC
     evicted: () => evicted,
   }
 }
+
+const excessNano = ({ local, base }: Account) => Math.max(0, local.deficitNano - base.deficitNano)
