@@ -22,6 +22,10 @@ const rooms: Readonly<Record<string, Room>> = {
   'limiter/share': { pure: true, imports: ['seams', 'bucket', 'limiter/core'], libraries: [] },
   'limiter/redis': { imports: ['seams', 'bucket', 'breaker', 'limiter/core', 'limiter/share'], libraries: ['ioredis'] },
   'limiter/listen': { imports: [], libraries: [] },
+  'limiter/simulation': {
+    imports: ['contract', 'seams', 'bucket', 'conservation', 'limiter/core', 'limiter/share', 'limiter/redis'],
+    libraries: [],
+  },
   'limiter/stream': { imports: ['contract', 'wire'], libraries: ['@grpc/grpc-js'] },
   'limiter/envoy': { imports: ['contract', 'bucket', 'wire', 'limiter/core'], libraries: [] },
   'limiter/rpc': {

@@ -1,0 +1,80 @@
+import type { RunScript } from '../redis/shard-queue.ts'
+import type { Random } from './random.ts'
+import { type Charged, createRedisModel } from './redis-model.ts'
+import type { VirtualTime } from './virtual-time.ts'
+
+/** As in `limiter/redis/connect.ts`: a silent connection is given up, and so are the commands on it. */
+const SOCKET_TIMEOUT_US = 2_000_000
+
+/**
+ * `stalled`: what arrives is run when it is over. `deaf`: it is never run. `mute`: it is run, and the reply is lost. `refusing`: an
+ * error says that nothing was run. `slow`: it takes longer than a limiter waits.
+ */
+export type Condition = 'well' | 'stalled' | 'deaf' | 'mute' | 'refusing' | 'slow'
+
+export type NodeModel = {
+  readonly run: RunScript
+  readonly setCondition: (condition: Condition) => void
+  /** Tokens granted in replies that were lost, by bucket. */
+  readonly unheard: Charged
+}
+
+type Options = {
+  readonly time: VirtualTime
+  readonly random: Random
+  readonly charged: Charged
+  readonly deadlineUs: number
+}
+
+/** One primary and the way to it. */
+export const createNodeModel = ({ time, random, charged, deadlineUs }: Options): NodeModel => {
+  const redis = createRedisModel(charged)
+  const unheard: Charged = new Map()
+  let condition: Condition = 'well'
+  let stalled: (() => void)[] = []
+
+  const travelUs = () => random.whole(50, 1_500) + (condition === 'slow' ? random.whole(0, 2 * deadlineUs) : 0)
+
+  return {
+    unheard,
+    setCondition: (next) => {
+      condition = next
+      if (next === 'stalled') return
+      const waiting = stalled
+      stalled = []
+      for (const execute of waiting) execute()
+    },
+    run: (operations) =>
+      new Promise((resolve, reject) => {
+        const giveUp = () => time.afterUs(SOCKET_TIMEOUT_US, () => reject(new Error('Socket timeout')))
+        const execute = () => {
+          const isMute = condition === 'mute'
+          const results = operations.map((operation) => redis.run(operation, time.nowUs()))
+          const backUs = travelUs()
+          if (isMute)
+            for (const [index, { key, kind, cost, buckets }] of operations.entries())
+              if (kind === 'take')
+                for (const { key: bucketKey } of buckets) {
+                  const name = `${key} ${bucketKey}`
+                  unheard.set(name, (unheard.get(name) ?? 0) + (results[index]?.granted ?? 0) * cost)
+                }
+          if (isMute) giveUp()
+          else time.afterUs(backUs, () => resolve({ droppedBuckets: 0, results }))
+        }
+        time.afterUs(travelUs(), () => {
+          switch (condition) {
+            case 'deaf':
+              return giveUp()
+            case 'refusing':
+              return reject(new Error('CLUSTERDOWN The cluster is down'))
+            case 'stalled':
+              return void stalled.push(execute)
+            case 'well':
+            case 'slow':
+            case 'mute':
+              return execute()
+          }
+        })
+      }),
+  }
+}
