@@ -1,5 +1,5 @@
 import type { AskFailure } from '../limiter-client/channel/question.ts'
-import type { ClientObserver } from '../limiter-client/client.ts'
+import type { ConnectedLimiterClient, LimiterObserver } from '../limiter-client/open-limiter-client.ts'
 import { createDistribution, durationBoundsS } from '../platform/distribution.ts'
 import { createLabelled } from '../platform/labelled.ts'
 import type { Log } from '../platform/log.ts'
@@ -39,10 +39,14 @@ export const publishConnections = (metrics: Metrics, { open, refused }: Connecti
   })
 }
 
+type Gate = { readonly metrics: Metrics; readonly log: Log } & Pick<ConnectedLimiterClient, 'countReplicas'>
+
 /** Declares what the API publishes of its gate, and logs its changes of state; the observer returned is what it counts with. */
-export const publishGate = (metrics: Metrics, log: Log): ClientObserver => {
+export const publishGate = ({ metrics, log, countReplicas }: Gate): LimiterObserver => {
   const failures: Record<AskFailure, number> = { deadline_exceeded: 0, unavailable: 0, rejected: 0, overloaded: 0 }
   let lateAnswers = 0
+  let askedAgain = 0
+  const connected = new Set<string>()
   let isBreakerOpen = false
   let lastDetail = ''
   let lastRejection = ''
@@ -74,6 +78,18 @@ export const publishGate = (metrics: Metrics, log: Log): ClientObserver => {
     labels: [],
     read: () => [{ labels: {}, value: lateAnswers }],
   })
+  metrics.counter({
+    name: 'weir_api_limiter_asked_again_total',
+    help: 'Checks that were lost with a connection and asked once more elsewhere: they may have been charged twice',
+    labels: [],
+    read: () => [{ labels: {}, value: askedAgain }],
+  })
+  metrics.gauge({
+    name: 'weir_api_limiter_replicas',
+    help: 'Limiters that the address stands for, by how they are reached now: ready, slow, connecting, away',
+    labels: ['state'],
+    read: () => Object.entries(countReplicas()).map(([state, value]) => ({ labels: { state }, value })),
+  })
   metrics.gauge({
     name: 'weir_api_limiter_breaker_open',
     help: '1 while the limiter is not asked, because it does not answer',
@@ -97,6 +113,18 @@ export const publishGate = (metrics: Metrics, log: Log): ClientObserver => {
     },
     answeredLate: () => {
       lateAnswers += 1
+    },
+    askedAgain: () => {
+      askedAgain += 1
+    },
+    connected: (address) => {
+      if (connected.has(address)) return
+      connected.add(address)
+      log.info({ address }, 'connected to a limiter')
+    },
+    // An attempt that failed is no news.
+    lost: (address, reason) => {
+      if (connected.delete(address)) log.warn({ address, reason }, 'the connection to a limiter has ended')
     },
     breakerChanged: (state) => {
       isBreakerOpen = state === 'open'

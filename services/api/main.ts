@@ -1,14 +1,10 @@
 // The API as a process: settings in, HTTP and the admin port out, until SIGTERM.
-import { createLimiterClient } from '../limiter-client/client.ts'
-import { createStreamTransport } from '../limiter-client/replicas/stream-transport.ts'
+import { type ConnectedLimiterClient, openLimiterClient } from '../limiter-client/open-limiter-client.ts'
 import { formatAddress, listenFault } from '../platform/address.ts'
 import { openAdminServer } from '../platform/admin-server.ts'
 import { createLog } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
 import { runService, type Started } from '../platform/process.ts'
-import { systemMonotonicClock } from '../seams/clock.ts'
-import { systemRandomness } from '../seams/randomness.ts'
-import { systemTimers } from '../seams/timers.ts'
 import { adminRoutes } from './admin-routes.ts'
 import { publishConnections, publishGate, publishRequests } from './api-metrics.ts'
 import { buildApp } from './app.ts'
@@ -20,7 +16,7 @@ import { createIdentify } from './identify/identify.ts'
 import { peerAddress } from './identify/peer-address.ts'
 import { createOrderRepository } from './orders/repository.ts'
 import { ordersRoutes } from './orders/routes.ts'
-import { openCursorSecrets, openKeys, openOrders } from './resources.ts'
+import { openCursorSecrets, openKeys, openLimiterTls, openOrders } from './resources.ts'
 import { readApiSettings } from './settings.ts'
 
 /** The policies of this API, as the limiter's files name them. */
@@ -32,27 +28,27 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   const { settings } = read
   const log = createLog('api', settings.LOG_LEVEL, redactApiKeys)
 
-  const [keys, secrets, database] = await Promise.all([
+  const [keys, secrets, tls, database] = await Promise.all([
     openKeys(settings.API_KEYS, log),
     openCursorSecrets(settings.API_CURSOR_SECRET_FILE, log),
+    openLimiterTls(settings.limiterTls, log),
     openOrders(settings.DATABASE_URL, log),
   ])
   if (keys.ok) resources.use(keys.value)
   if (secrets.ok) resources.use(secrets.value)
+  if (tls.ok) resources.use(tls.value)
   if (database.ok) resources.use(database.value)
-  if (!keys.ok || !secrets.ok || !database.ok)
-    return { ok: false, faults: [keys, secrets, database].flatMap((opened) => (opened.ok ? [] : opened.faults)) }
+  if (!keys.ok || !secrets.ok || !tls.ok || !database.ok)
+    return { ok: false, faults: [keys, secrets, tls, database].flatMap((opened) => (opened.ok ? [] : opened.faults)) }
 
   const metrics = createMetrics()
-  const limiter = resources.use(
-    createLimiterClient({
-      transport: createStreamTransport({ address: settings.API_LIMITER }),
+  const limiter: ConnectedLimiterClient = resources.use(
+    openLimiterClient({
+      address: settings.API_LIMITER,
+      tls: tls.value?.current,
       deadlineMs: settings.API_LIMITER_DEADLINE_MS,
       fallback: settings.fallback,
-      monotonicClock: systemMonotonicClock,
-      timers: systemTimers,
-      randomness: systemRandomness,
-      observe: publishGate(metrics, log),
+      observe: publishGate({ metrics, log, countReplicas: () => limiter.countReplicas() }),
     }),
   )
 

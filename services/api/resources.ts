@@ -1,6 +1,7 @@
 // What the API opens at its start, each with the faults that a person can mend.
 import { type FileContent, type LiveFile, openLiveFile } from '../platform/live-file.ts'
 import type { Log } from '../platform/log.ts'
+import { openTlsFiles, type TlsMaterial, type TlsPaths } from '../platform/tls-files.ts'
 import type { Database } from './database/database.ts'
 import { openDatabase } from './database/open.ts'
 import type { CursorSecrets } from './http/cursor.ts'
@@ -45,6 +46,24 @@ export const openCursorSecrets = (path: string | undefined, log: Log): Promise<O
       else log.error({ problems: reload.problems }, 'cursor secrets not reloaded: the last good ones stay in force')
     },
   })
+
+/** What the limiters are known by, and the certificate that this API shows them. */
+export const openLimiterTls = async (
+  paths: TlsPaths | undefined,
+  log: Log,
+): Promise<Opened<LiveFile<TlsMaterial> | undefined>> => {
+  if (paths === undefined) return { ok: true, value: undefined }
+  const opened = await openTlsFiles({
+    paths,
+    onReload: (reload) => {
+      if (reload.ok) log.info('certificates reloaded: new connections to limiters use them')
+      else log.error({ problems: reload.problems }, 'certificates not reloaded: the last good ones stay in force')
+    },
+  })
+  return opened.ok
+    ? { ok: true, value: opened.file }
+    : { ok: false, faults: opened.problems.map((problem) => `API_LIMITER_TLS_CA, _CERT, _KEY: ${problem}`) }
+}
 
 type FileSetting<Value> = {
   readonly setting: string

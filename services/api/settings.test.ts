@@ -27,6 +27,7 @@ test('an empty environment is the published defaults', () => {
       DATABASE_URL: 'pglite:memory',
       LOG_LEVEL: 'info',
       fallback: { kind: 'local', rule: { capacityTokens: 50, refillTokens: 10, periodS: 1 } },
+      limiterTls: undefined,
     },
   })
 })
@@ -40,9 +41,6 @@ test('every fault is named at once', () => {
     API_LIMITER_FALLBACK: 'open',
     API_LIMITER_FALLBACK_CAPACITY: 'many',
     API_LIMITER_FALLBACK_REFILL: '10',
-    API_LIMITER_TLS_CA: '/ca.pem',
-    API_LIMITER_TLS_CERT: '/cert.pem',
-    API_LIMITER_TLS_KEY: '/key.pem',
     API_CONNECTIONS_PER_ADDRESS: '0',
     API_TRUSTED_PROXIES: '10.0.0.0/8, proxy',
     LOG_LEVEL: 'loud',
@@ -69,6 +67,26 @@ describe('the address of the limiter', () => {
       expect(faultsOf({ API_LIMITER })).toHaveLength(1)
     },
   )
+})
+
+describe('TLS to the limiter', () => {
+  const [ca, cert, key] = [
+    { API_LIMITER_TLS_CA: '/ca.pem' },
+    { API_LIMITER_TLS_CERT: '/cert.pem' },
+    { API_LIMITER_TLS_KEY: '/key.pem' },
+  ]
+
+  test.each([ca, { ...ca, ...cert, ...key }])('%j is enough', (environment) => {
+    expect(faultsOf(environment)).toEqual([])
+  })
+
+  test.each([
+    [{ ...cert, ...key }, 'API_LIMITER_TLS_CA'],
+    [{ ...ca, ...cert }, 'API_LIMITER_TLS_KEY'],
+    [{ ...ca, ...key }, 'API_LIMITER_TLS_CERT'],
+  ])('%j lacks %s', (environment, missing) => {
+    expect(faultsOf(environment)).toEqual([expect.stringMatching(`^${missing} is not set`)])
+  })
 })
 
 test('proxies that are everybody are refused, as every client would choose its own address', () => {

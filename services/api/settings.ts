@@ -5,7 +5,6 @@ import { tcpAddress } from '../platform/address.ts'
 import { logLevel } from '../platform/log.ts'
 import {
   commaSeparated,
-  notYet,
   oneOf,
   optional,
   path,
@@ -15,6 +14,7 @@ import {
   wholeNumber,
   withDefault,
 } from '../platform/settings.ts'
+import type { TlsPaths } from '../platform/tls-files.ts'
 import { httpLimits } from './http/connection/limits.ts'
 import { type Cidr, parseCidr } from './identify/ip-address.ts'
 
@@ -57,9 +57,9 @@ const table = {
   API_LIMITER_FALLBACK: withDefault(oneOf('local', 'allow', 'deny'), 'local'),
   API_LIMITER_FALLBACK_CAPACITY: withDefault(wholeNumber(1, ruleLimits.capacityTokens), 50),
   API_LIMITER_FALLBACK_REFILL: withDefault(refill, { refillTokens: 10, periodS: 1 }),
-  API_LIMITER_TLS_CA: notYet,
-  API_LIMITER_TLS_CERT: notYet,
-  API_LIMITER_TLS_KEY: notYet,
+  API_LIMITER_TLS_CA: optional(path),
+  API_LIMITER_TLS_CERT: optional(path),
+  API_LIMITER_TLS_KEY: optional(path),
   API_CONNECTIONS_PER_ADDRESS: withDefault(wholeNumber(1, httpLimits.connections), httpLimits.connections / 8),
   API_TRUSTED_PROXIES: withDefault(commaSeparated(cidr), []),
   API_CURSOR_SECRET_FILE: optional(path),
@@ -68,7 +68,11 @@ const table = {
   LOG_LEVEL: logLevel,
 } as const
 
-export type ApiSettings = Settings<typeof table> & { readonly fallback: FallbackPlan }
+export type ApiSettings = Settings<typeof table> & {
+  readonly fallback: FallbackPlan
+  /** Absent: the limiter is asked without TLS. */
+  readonly limiterTls: TlsPaths | undefined
+}
 
 export type ReadApiSettings =
   | { readonly ok: true; readonly settings: ApiSettings }
@@ -78,7 +82,31 @@ export const readApiSettings = (environment: Readonly<Record<string, string | un
   const read = readSettings(environment, table)
   if (!read.ok) return read
   const plan = fallbackPlan(read.settings)
-  return plan.ok ? { ok: true, settings: { ...read.settings, fallback: plan.fallback } } : plan
+  const tls = limiterTls(read.settings)
+  if (plan.ok && tls.ok)
+    return { ok: true, settings: { ...read.settings, fallback: plan.fallback, limiterTls: tls.paths } }
+  return { ok: false, faults: [plan, tls].flatMap((made) => (made.ok ? [] : made.faults)) }
+}
+
+type MadeTls =
+  | { readonly ok: true; readonly paths: TlsPaths | undefined }
+  | { readonly ok: false; readonly faults: readonly string[] }
+
+const limiterTls = (settings: Settings<typeof table>): MadeTls => {
+  const { API_LIMITER_TLS_CA: ca, API_LIMITER_TLS_CERT: cert, API_LIMITER_TLS_KEY: key } = settings
+  if (ca === undefined && cert === undefined && key === undefined) return { ok: true, paths: undefined }
+  const faults = [
+    ...(ca === undefined
+      ? ['API_LIMITER_TLS_CA is not set: set it to the file of the authority that signs the limiters']
+      : []),
+    ...(cert !== undefined && key === undefined
+      ? ['API_LIMITER_TLS_KEY is not set: set it to the key of API_LIMITER_TLS_CERT']
+      : []),
+    ...(key !== undefined && cert === undefined
+      ? ['API_LIMITER_TLS_CERT is not set: set it to the certificate of API_LIMITER_TLS_KEY']
+      : []),
+  ]
+  return faults.length === 0 ? { ok: true, paths: { ca, cert, key } } : { ok: false, faults }
 }
 
 type MadePlan =

@@ -7,6 +7,7 @@ import type { Timers } from '../seams/timers.ts'
 import type { AskFailure } from './channel/question.ts'
 import { startDeadline } from './deadline.ts'
 import { createFallback, type FallbackPlan } from './fallback.ts'
+import { createRefusalMemory } from './refusal-memory.ts'
 import type { Transport } from './replicas/transport.ts'
 
 /** Checks that wait for the limiter at once. One process gets no more answers than about this in a deadline. */
@@ -22,6 +23,8 @@ export type FallbackReason = AskFailure | 'breaker_open'
 
 export type GateDecision =
   | { readonly source: 'limiter'; readonly decision: Decision }
+  /** The limiter refused the same question a moment ago. */
+  | { readonly source: 'remembered'; readonly decision: Decision }
   | { readonly source: 'fallback'; readonly decision: Decision; readonly reason: FallbackReason }
 
 export type LimiterClient = AsyncDisposable & {
@@ -43,6 +46,8 @@ type Options = {
   readonly transport: Transport
   readonly deadlineMs?: number
   readonly fallback: FallbackPlan
+  /** Refuses for a moment, without asking, what the limiter has just refused. Off unless said. */
+  readonly rememberRefusals?: boolean
   readonly monotonicClock: MonotonicClock
   readonly timers: Timers
   readonly randomness: Randomness
@@ -55,6 +60,7 @@ export const createLimiterClient = (options: Options): LimiterClient => {
   const { transport, deadlineMs = 50, monotonicClock, timers, randomness, observe, maxWaiting = MAX_WAITING } = options
   const maxKnownWaiting = Math.floor(maxWaiting * KNOWN_PART)
   const fallback = createFallback(options.fallback, monotonicClock)
+  const refusals = options.rememberRefusals === true ? createRefusalMemory(monotonicClock) : undefined
   const breaker = createBreaker({
     monotonicClock,
     randomness,
@@ -109,6 +115,7 @@ export const createLimiterClient = (options: Options): LimiterClient => {
         callOff()
         if (asked.ok) {
           fallback.learn(check, asked.answer.decision)
+          refusals?.learn(check, asked.answer.decision)
           settle({ source: 'limiter', decision: asked.answer.decision }, 'answered')
         } else {
           fail(asked.failure, asked.detail, outcomeOf(asked.failure))
@@ -124,6 +131,8 @@ export const createLimiterClient = (options: Options): LimiterClient => {
         observe?.failed('rejected', `cost is ${check.cost}: not a whole number from 0 to ${checkLimits.cost}`)
         return tell(fallBack({ ...check, cost: 1 }, 'rejected'), startUs)
       }
+      const refusal = refusals?.recall(check)
+      if (refusal !== undefined) return tell({ source: 'remembered', decision: refusal }, startUs)
       if (waiting >= maxWaiting || (waiting >= maxKnownWaiting && fallback.knows(check)))
         return tell(fallBack(check, 'overloaded'), startUs)
       const permit = breaker.admit()

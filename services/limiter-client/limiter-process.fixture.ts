@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +18,7 @@ policies:
 `
 
 /** The real limiter in a process of its own, with its memory store, so that it can be killed and stopped as a process. */
-export const startLimiterProcess = async (port: number) => {
+export const startLimiterProcess = async (port: number, host = '127.0.0.1') => {
   const folder = await mkdtemp(join(tmpdir(), 'weir-limiter-'))
   const policyFile = join(folder, 'policies.yaml')
   await writeFile(policyFile, policies)
@@ -25,7 +26,7 @@ export const startLimiterProcess = async (port: number) => {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: {
       ...process.env,
-      LIMITER_ADDRESS: `127.0.0.1:${port}`,
+      LIMITER_ADDRESS: `${host}:${port}`,
       LIMITER_ADMIN_ADDRESS: '127.0.0.1:0',
       LIMITER_STORE: 'memory:',
       LIMITER_POLICIES: policyFile,
@@ -38,6 +39,12 @@ export const startLimiterProcess = async (port: number) => {
   return {
     signal: (name: 'SIGSTOP' | 'SIGCONT') => child.kill(name),
     kill: () => kill(child),
+    /** As Kubernetes ends a pod: it drains. */
+    terminate: async () => {
+      const exited = once(child, 'exit')
+      child.kill('SIGTERM')
+      await exited
+    },
     [Symbol.asyncDispose]: async () => {
       await kill(child)
       await rm(folder, { recursive: true, force: true })

@@ -4,11 +4,19 @@ import { makeRule, type Rule } from '../bucket/rule.ts'
 import type { Check } from '../contract/check.ts'
 import { type Decision, type PolicyName, policyName, type Quota } from '../contract/decision.ts'
 import type { MonotonicClock } from '../seams/clock.ts'
+import { questionKey } from './check-key.ts'
 
 const LOCAL_POLICY = policyName('local-fallback')
 
 /** The policies of one client that are remembered; beyond it, the one that was reported longest ago goes. */
 const MAX_POLICIES = 8
+
+/** What may be remembered of clients, and of questions that are not limited; beyond it, the one used longest ago goes. */
+const MAX_BYTES = 64 * 1024 * 1024
+/** About what is remembered of a client beside its key, which holds what requests make up, and each report. */
+const CLIENT_BYTES = 200
+const REPORT_BYTES = 300
+const bytesOf = (key: string) => key.length * 2
 
 /** What the limiter last reported of a policy for one client, and the bucket as it stood then, at least as full as it was. */
 type Report = { readonly policy: PolicyName; readonly quota: Quota; readonly rule: Rule; readonly bucket: Bucket }
@@ -37,8 +45,16 @@ type Options = { readonly rule: Rule; readonly maxClients: number; readonly mono
  * part of the requests is decided here: a part of a flow that fits a bucket fits it too.
  */
 export const createLocalBuckets = ({ rule, maxClients, monotonicClock }: Options): LocalBuckets => {
-  const clients = new LRUCache<string, Client>({ max: maxClients })
-  const unlimited = new LRUCache<string, Unlimited>({ max: maxClients })
+  const clients = new LRUCache<string, Client>({
+    max: maxClients,
+    maxSize: MAX_BYTES,
+    sizeCalculation: ({ reports }, key) => CLIENT_BYTES + REPORT_BYTES * reports.length + bytesOf(key),
+  })
+  const unlimited = new LRUCache<string, Unlimited>({
+    max: maxClients,
+    maxSize: MAX_BYTES,
+    sizeCalculation: (_, key) => CLIENT_BYTES + bytesOf(key),
+  })
   const stranger: Client = { reports: [], rule, bucket: undefined }
 
   const take = (check: Check): Counted => {
@@ -133,11 +149,4 @@ const quotaOf = (bucket: Bucket, rule: Rule): Quota => ({
 const clientKey = (check: Check) => {
   const client = check.attributes.get('client')
   return client === undefined ? questionKey(check) : `c${check.domain.length}:${check.domain}${client}`
-}
-
-/** The lengths keep the parts apart, so that no two questions have one key. */
-const questionKey = ({ domain, attributes }: Check) => {
-  let key = `q${domain.length}:${domain}`
-  for (const [name, value] of attributes) key += `${name.length}:${name}${value.length}:${value}`
-  return key
 }

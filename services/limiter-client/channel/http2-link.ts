@@ -1,10 +1,18 @@
 import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2'
-import { connect as connectSocket, isIP } from 'node:net'
-import { connect as connectTls, type SecureContext } from 'node:tls'
+import { connect as connectSocket, isIP, Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { MAX_FRAME_BYTES } from '../../wire/protocol.ts'
 import { createMessageReader, withHead } from './grpc-messages.ts'
 import { describeStatus } from './grpc-status.ts'
 import type { Link, LinkEvents } from './link.ts'
+
+/** This end's side of TLS, as PEM. */
+export type TlsMaterial = {
+  /** Whom it believes; absent: the authorities that Node knows. */
+  readonly ca?: string | undefined
+  /** The certificate that it shows, and its key; absent: none. */
+  readonly identity?: { readonly cert: string; readonly key: string } | undefined
+}
 
 /** Where a limiter listens. */
 export type Endpoint = { readonly host: string; readonly port: number } | { readonly path: string }
@@ -16,7 +24,7 @@ type Options = {
   /** The method that is called: `/package.Service/Method`. */
   readonly method: string
   /** Absent: without TLS. */
-  readonly secureContext: SecureContext | undefined
+  readonly tls: TlsMaterial | undefined
 }
 
 /**
@@ -24,8 +32,8 @@ type Options = {
  * away, nor limits the time of connecting, nor closes a socket on which nobody ever spoke; and a frame costs it twice the CPU.
  */
 export const openHttp2Link = (options: Options, events: LinkEvents): Link => {
-  const { secureContext, serverName, method } = options
-  const session = connect(`${secureContext === undefined ? 'http' : 'https'}://${authorityOf(serverName)}`, {
+  const { tls, serverName, method } = options
+  const session = connect(`${tls === undefined ? 'http' : 'https'}://${authorityOf(serverName)}`, {
     createConnection: () => openSocket(options),
   })
   let stream: ReturnType<ClientHttp2Session['request']> | undefined
@@ -84,16 +92,18 @@ export const openHttp2Link = (options: Options, events: LinkEvents): Link => {
   }
 }
 
-const openSocket = ({ endpoint, serverName, secureContext }: Options) =>
-  secureContext === undefined
-    ? connectSocket(endpoint)
-    : connectTls({
-        ...endpoint,
-        secureContext,
-        ALPNProtocols: ['h2'],
-        // An address may not be sent as a name; the certificate is then checked for the endpoint's.
-        ...(isIP(serverName) === 0 && { servername: serverName }),
-      })
+const openSocket = ({ endpoint, serverName, tls }: Options): Socket => {
+  if (tls === undefined) return connectSocket(endpoint)
+  const { ca, identity } = tls
+  // An address may not be sent as a name; the certificate is then checked for the endpoint's.
+  const named = isIP(serverName) === 0 ? { servername: serverName } : {}
+  try {
+    return connectTls({ ...endpoint, ...named, ...identity, ca, ALPNProtocols: ['h2'], minVersion: 'TLSv1.2' })
+  } catch (error) {
+    // Certificates that Node cannot read.
+    return new Socket().destroy(error as Error)
+  }
+}
 
 /** A host's name or address as an URL has it; the port is none of the limiter's business. */
 const authorityOf = (host: string) => (host.includes(':') ? `[${host}]` : host)

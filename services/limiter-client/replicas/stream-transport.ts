@@ -1,11 +1,10 @@
-import type { SecureContext } from 'node:tls'
 import type { Check } from '../../contract/check.ts'
 import { type MonotonicClock, systemMonotonicClock } from '../../seams/clock.ts'
 import type { Names } from '../../seams/names.ts'
 import { type Randomness, systemRandomness } from '../../seams/randomness.ts'
 import { systemTimers, type Timers } from '../../seams/timers.ts'
 import { shouldAllowStream } from '../../wire/should-allow-stream.ts'
-import { type Endpoint, openHttp2Link } from '../channel/http2-link.ts'
+import { type Endpoint, openHttp2Link, type TlsMaterial } from '../channel/http2-link.ts'
 import type { Asked } from '../channel/question.ts'
 import { openReplica, type ReplicaEvents } from '../channel/replica.ts'
 import { followAddresses } from './follow-addresses.ts'
@@ -15,11 +14,11 @@ import { openReplicaSet, type ReplicaObserver, type ReplicaSet } from './replica
 import { systemNames } from './system-names.ts'
 import type { Transport } from './transport.ts'
 
-type Options = {
+export type TransportOptions = {
   /** `host:port`, `dns:///name:port` (every limiter that the name stands for is used) or `unix:/path`. */
   readonly address: string
-  /** Asked for at each new connection, so that renewed certificates are used. Absent: without TLS. */
-  readonly secureContext?: (() => SecureContext) | undefined
+  /** Asked for at each new connection, so that it uses renewed certificates. Absent: without TLS. */
+  readonly tls?: (() => TlsMaterial) | undefined
   /** The attribute whose values keep to one limiter each, as long as that has not far more to do than the others. */
   readonly affinity?: string
   readonly observe?: ReplicaObserver | undefined
@@ -32,8 +31,8 @@ type Options = {
 export type StreamTransport = Transport & Pick<ReplicaSet, 'count'>
 
 /** One stream to each limiter that the address stands for. */
-export const createStreamTransport = (options: Options): StreamTransport => {
-  const { address, secureContext, affinity = 'client', observe, names = systemNames } = options
+export const createStreamTransport = (options: TransportOptions): StreamTransport => {
+  const { address, tls, affinity = 'client', observe, names = systemNames } = options
   const { monotonicClock = systemMonotonicClock, timers = systemTimers, randomness = systemRandomness } = options
   const target = parseLimiterAddress(address)
   if (target === undefined) throw new TypeError(`${address}: it must be host:port, dns:///name:port or unix:/path`)
@@ -41,10 +40,7 @@ export const createStreamTransport = (options: Options): StreamTransport => {
   const open = (endpoint: Endpoint, serverName: string, events: ReplicaEvents) =>
     openReplica({
       openLink: (linkEvents) =>
-        openHttp2Link(
-          { endpoint, serverName, method: shouldAllowStream.path, secureContext: secureContext?.() },
-          linkEvents,
-        ),
+        openHttp2Link({ endpoint, serverName, method: shouldAllowStream.path, tls: tls?.() }, linkEvents),
       monotonicClock,
       timers,
       randomness,

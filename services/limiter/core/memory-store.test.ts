@@ -36,6 +36,29 @@ describe('the memory store stays bounded', () => {
     expect(await remaining(store, 'abuser')).toBe(0)
   })
 
+  test('keys that are as long as they may be leave no more than the bound of bytes', async () => {
+    const store = createMemoryStore({ nowUs: () => 0, maxBytes: 1_000_000 })
+    await take(store, 'abuser', 'k', 100)
+    for (let index = 0; index < 5_000; index += 1) await take(store, `${index}${'x'.repeat(3_000)}`, 'k', 1)
+    expect(store.stats().groups).toBeGreaterThan(140)
+    expect(store.stats().groups).toBeLessThan(165)
+    expect(await remaining(store, 'abuser')).toBe(0)
+    // Nor can one subject fill it with its buckets.
+    const small = createMemoryStore({ nowUs: () => 0, maxBytes: 100_000 })
+    for (let index = 0; index < 1_000; index += 1) await take(small, 'subject', `${index}${'x'.repeat(3_000)}`, 1)
+    expect(small.stats().evictedGroups).toBeGreaterThan(50)
+  })
+
+  test('what is forgotten weighs nothing: room that was used can be used again, without an end', async () => {
+    let nowUs = 0
+    const store = createMemoryStore({ nowUs: () => nowUs, maxBytes: 100_000 })
+    for (let round = 0; round < 200; round += 1) {
+      for (let index = 0; index < 50; index += 1) await take(store, `${round}-${index}`, 'k', 1)
+      nowUs += 10_000_000
+    }
+    expect(store.stats().evictedGroups).toBe(0)
+  })
+
   test('of few subjects, the fullest goes', async () => {
     const store = createMemoryStore({ nowUs: () => 0, maxGroups: 3 })
     await take(store, 'a', 'k', 50)

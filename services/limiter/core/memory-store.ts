@@ -10,9 +10,15 @@ import {
   requestKey,
 } from './store.ts'
 
-/** Beyond either bound the fullest go: whose loss gives away the least. */
+/** Beyond any of these bounds the fullest go: whose loss gives away the least. */
 const MAX_GROUPS = 200_000
+const MAX_BYTES = 128 * 1024 * 1024
 export const MAX_BUCKETS_PER_GROUP = 128
+
+/** About what a group and a bucket take beside their keys, which hold what callers make up. */
+const GROUP_BYTES = 300
+const BUCKET_BYTES = 150
+const bytesOf = (key: string) => key.length * 2
 
 /** How many groups are looked at when one must go, and when none must. */
 const EVICTION_SAMPLE = 16
@@ -27,18 +33,21 @@ export type MemoryStoreStats = {
 export type MemoryStore = BucketStore & { readonly stats: () => MemoryStoreStats }
 
 type Entry = { readonly bucket: Bucket; readonly fullAtUs: number }
-type Group = { readonly entries: Map<BucketKey, Entry>; fullAtUs: number }
+type Group = { readonly entries: Map<BucketKey, Entry>; fullAtUs: number; bytes: number }
 
 type Options = {
   /** The store's clock, in whole microseconds. */
   readonly nowUs: () => number
   readonly maxGroups?: number
+  readonly maxBytes?: number
 }
 
 /** Buckets in this process. A take runs in one step of the event loop, so it is atomic over all its buckets. */
-export const createMemoryStore = ({ nowUs, maxGroups = MAX_GROUPS }: Options): MemoryStore => {
+export const createMemoryStore = (options: Options): MemoryStore => {
+  const { nowUs, maxGroups = MAX_GROUPS, maxBytes = MAX_BYTES } = options
   // In the order in which they were last looked at for eviction.
   const groups = new Map<GroupKey, Group>()
+  let bytes = 0
   let evictedGroups = 0
   let evictedBuckets = 0
 
@@ -55,39 +64,70 @@ export const createMemoryStore = ({ nowUs, maxGroups = MAX_GROUPS }: Options): M
     write(asked, { bucket, fullAtUs: bucket.atUs + untilFullUs(bucket, asked.rule) }, now)
 
   const write = ({ group: groupKey, key }: BucketRef, entry: Entry, now: number) => {
+    const isNew = groups.get(groupKey)?.entries.has(key) !== true
+    if (isNew) makeRoom(groupKey, now)
     const group = groups.get(groupKey) ?? addGroup(groupKey, now)
-    if (!group.entries.has(key) && group.entries.size >= MAX_BUCKETS_PER_GROUP) evictBucket(group, now)
+    if (isNew) {
+      if (group.entries.size >= MAX_BUCKETS_PER_GROUP) evictBucket(group, now)
+      weigh(group, BUCKET_BYTES + bytesOf(key))
+    }
     group.entries.set(key, entry)
     group.fullAtUs = Math.max(group.fullAtUs, entry.fullAtUs)
   }
 
   const addGroup = (key: GroupKey, now: number) => {
-    makeRoom(now)
-    const group: Group = { entries: new Map(), fullAtUs: now }
+    const group: Group = { entries: new Map(), fullAtUs: now, bytes: 0 }
     groups.set(key, group)
+    weigh(group, GROUP_BYTES + bytesOf(key))
     return group
   }
 
-  /** Forgets a few groups that are full again; if that is not enough, the fullest of a sample, as Redis does by `volatile-ttl`. */
-  const makeRoom = (now: number) => {
-    const sample = groups
-      .entries()
-      .take(groups.size >= maxGroups ? EVICTION_SAMPLE : SWEEP_SAMPLE)
-      .toArray()
-    for (const [key, group] of sample) {
-      groups.delete(key)
-      if (group.fullAtUs > now) groups.set(key, group)
-    }
-    if (groups.size < maxGroups) return
-    const fullest = sample.reduce((least, one) => (one[1].fullAtUs < least[1].fullAtUs ? one : least))
-    groups.delete(fullest[0])
-    evictedGroups += 1
+  const weigh = (group: Group, more: number) => {
+    group.bytes += more
+    bytes += more
   }
 
-  const evictBucket = ({ entries }: Group, now: number) => {
-    const fullest = entries.entries().reduce((least, one) => (one[1].fullAtUs < least[1].fullAtUs ? one : least))
-    entries.delete(fullest[0])
+  const removeGroup = (key: GroupKey, group: Group) => {
+    groups.delete(key)
+    bytes -= group.bytes
+  }
+
+  /** Forgets a few groups that are full again; if that is not enough, the fullest of a sample, as Redis does by `volatile-ttl`. */
+  const makeRoom = (forGroup: GroupKey, now: number) => {
+    const isCrowded = () => bytes >= maxBytes || (groups.size >= maxGroups && !groups.has(forGroup))
+    if (!isCrowded()) sweep(SWEEP_SAMPLE, now)
+    while (isCrowded()) {
+      const fullest = sweep(EVICTION_SAMPLE, now)
+      if (fullest === undefined || !isCrowded()) continue
+      removeGroup(...fullest)
+      evictedGroups += 1
+    }
+  }
+
+  /** Forgets those of the next few groups that are full again. The others come last from now on; gives the fullest of them. */
+  const sweep = (count: number, now: number) => {
+    let fullest: readonly [GroupKey, Group] | undefined
+    let looked = 0
+    for (const [key, group] of groups) {
+      if (looked === count) break
+      looked += 1
+      groups.delete(key)
+      if (group.fullAtUs > now) {
+        groups.set(key, group)
+        if (fullest === undefined || group.fullAtUs < fullest[1].fullAtUs) fullest = [key, group]
+      } else bytes -= group.bytes
+    }
+    return fullest
+  }
+
+  const evictBucket = (group: Group, now: number) => {
+    const fullest = group.entries.entries().reduce((least, one) => (one[1].fullAtUs < least[1].fullAtUs ? one : least))
+    removeBucket(group, fullest[0])
     if (fullest[1].fullAtUs > now) evictedBuckets += 1
+  }
+
+  const removeBucket = (group: Group, key: BucketKey) => {
+    if (group.entries.delete(key)) weigh(group, -BUCKET_BYTES - bytesOf(key))
   }
 
   const remembers = ({ group, key }: BucketRef, now: number) =>
@@ -95,8 +135,9 @@ export const createMemoryStore = ({ nowUs, maxGroups = MAX_GROUPS }: Options): M
 
   const forget = ({ group: groupKey, key }: BucketRef) => {
     const group = groups.get(groupKey)
-    group?.entries.delete(key)
-    if (group?.entries.size === 0) groups.delete(groupKey)
+    if (group === undefined) return
+    removeBucket(group, key)
+    if (group.entries.size === 0) removeGroup(groupKey, group)
   }
 
   return {

@@ -1,0 +1,129 @@
+// Does memory stay bounded, however many clients come?   node load-tests/bounded-memory.ts [KEYS]
+// Sends a million distinct clients (or KEYS) through the limiter's client and a limiter process of its own, once with its memory store
+// and once with a Redis of its own. Memory must be flat, ± 10 %, after the first 40 %. Prints a table; exit code 1 when it is not.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { domainName } from '../services/contract/check.ts'
+import { startRedis } from '../services/limiter/redis/redis-server.fixture.ts'
+import { openLimiterClient } from '../services/limiter-client/open-limiter-client.ts'
+import { freePort } from '../services/platform/service.fixture.ts'
+
+const KEYS = Number(process.argv[2] ?? 1_000_000)
+/** Below what the client lets wait, so that all are asked about. */
+const AT_ONCE = 500
+const SAMPLES = 20
+const WARM_UP_PART = 0.4
+const TOLERANCE = 0.1
+
+const policies = `
+domain: api
+subject: client
+policies:
+  - { name: per-client, by: [client], capacity: 60, refill: 60/h }
+  - { name: per-route, by: [client, route], capacity: 30, refill: 30/h }
+`
+
+const main = fileURLToPath(new URL('../services/limiter/main.ts', import.meta.url))
+
+const startLimiter = async (store: string) => {
+  const folder = await mkdtemp(join(tmpdir(), 'weir-memory-'))
+  await writeFile(join(folder, 'policies.yaml'), policies)
+  const port = await freePort()
+  const child = spawn(process.execPath, [main], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    env: {
+      ...process.env,
+      LIMITER_ADDRESS: `127.0.0.1:${port}`,
+      LIMITER_ADMIN_ADDRESS: '127.0.0.1:0',
+      LIMITER_STORE: store,
+      LIMITER_STORE_DEADLINE_MS: '5000',
+      LIMITER_POLICIES: join(folder, 'policies.yaml'),
+      LOG_LEVEL: 'warn',
+    },
+  })
+  await once(child, 'message')
+  return {
+    address: `127.0.0.1:${port}`,
+    pid: child.pid ?? 0,
+    [Symbol.asyncDispose]: async () => {
+      const exited = once(child, 'exit')
+      child.kill('SIGTERM')
+      await exited
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Resident memory of a process in MiB. */
+const residentMib = (pid: number) =>
+  Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+
+type Sample = { readonly keys: number; readonly limiterMib: number; readonly clientMib: number }
+
+const measure = async (name: string, store: string) => {
+  await using limiter = await startLimiter(store)
+  await using client = openLimiterClient({ address: limiter.address, deadlineMs: 10_000 })
+  const samples: Sample[] = []
+  let decidedHere = 0
+  for (let sent = 0; sent < KEYS; ) {
+    const count = Math.min(AT_ONCE, KEYS - sent)
+    const gates = await Promise.all(
+      Array.from({ length: count }, (_, index) => {
+        const attributes = new Map([
+          // A tenth of them as long as they may be.
+          ['client', `user:${sent + index}${(sent + index) % 10 === 0 ? 'x'.repeat(900) : ''}`],
+          ['route', 'GET /v1/orders/{id}'],
+        ])
+        return client.shouldAllow({ domain: domainName('api'), attributes, cost: 1 })
+      }),
+    )
+    decidedHere += gates.filter(({ source }) => source !== 'limiter').length
+    sent += count
+    if (sent < ((samples.length + 1) * KEYS) / SAMPLES) continue
+    samples.push({ keys: sent, limiterMib: residentMib(limiter.pid), clientMib: residentMib(process.pid) })
+    process.stderr.write(`\r${name}: ${sent} of ${KEYS} keys `)
+  }
+  process.stderr.write('\n')
+  return { name, samples, decidedHere }
+}
+
+type Measured = Awaited<ReturnType<typeof measure>>
+
+/** How far the samples after the warm-up are from their middle. */
+const judge = (samples: readonly Sample[], of: (sample: Sample) => number) => {
+  const values = samples.slice(Math.ceil(samples.length * WARM_UP_PART)).map(of)
+  const [low, high] = [Math.min(...values), Math.max(...values)]
+  const middle = (low + high) / 2
+  return { low, high, deviation: (high - middle) / middle, isFlat: high - middle <= TOLERANCE * middle }
+}
+
+const report = ({ name, samples, decidedHere }: Measured) => {
+  console.info(`\n${name}: resident memory in MiB`)
+  console.table(
+    samples.map(({ keys, limiterMib, clientMib }) => ({
+      keys,
+      limiter: Math.round(limiterMib),
+      'client process': Math.round(clientMib),
+    })),
+  )
+  const judged = [
+    { who: 'limiter', ...judge(samples, ({ limiterMib }) => limiterMib) },
+    { who: 'client process', ...judge(samples, ({ clientMib }) => clientMib) },
+  ]
+  for (const { who, low, high, deviation, isFlat } of judged)
+    console.info(
+      `${isFlat ? 'flat' : 'NOT FLAT'}: ${who}, ${name}, ${Math.round(low)} to ${Math.round(high)} MiB (± ${(deviation * 100).toFixed(1)} %)`,
+    )
+  if (decidedHere > 0) console.info(`NOT MEASURED: ${decidedHere} of the checks did not reach the limiter`)
+  return judged.every(({ isFlat }) => isFlat) && decidedHere === 0
+}
+
+const inMemory = report(await measure('memory store', 'memory:'))
+await using redis = await startRedis()
+const inRedis = report(await measure('Redis store', `redis://127.0.0.1:${redis.port}`))
+process.exitCode = inMemory && inRedis ? 0 : 1
