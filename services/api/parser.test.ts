@@ -486,6 +486,35 @@ describe.concurrent('time', () => {
     expect(performance.now() - startMs).toBeLessThan(httpLimits.headersTimeoutMs + 3_000)
   })
 
+  test('a header that is not read, because the request before is at work, has all the time that this takes', {
+    timeout: 60_000,
+  }, async ({ expect }) => {
+    const longer = httpLimits.headersTimeoutMs + 4 * httpLimits.timeoutCheckMs
+    await using api = await openApp({ decide: () => new Promise((resolve) => setTimeout(resolve, longer, allowed)) })
+    const second = get('/v1/notes', 'Connection: close')
+    const { responses } = await exchange(api.url, [
+      get('/v1/notes') + second.slice(0, 20),
+      new Promise((resolve) => setTimeout(resolve, longer - httpLimits.timeoutCheckMs)),
+      second.slice(20),
+    ])
+    expect(responses.map(({ status }) => status)).toEqual([200, 200])
+  })
+
+  test('a header whose end comes after it was given up is answered once, and charged once', {
+    timeout: 60_000,
+  }, async ({ expect }) => {
+    const slowGate = new Promise((resolve) => setTimeout(resolve, httpLimits.headersTimeoutMs + 3_000))
+    await using api = await openApp({ decide: () => slowGate.then(() => allowed) })
+    const request = get('/v1/notes')
+    const { responses } = await exchange(api.url, [
+      request.slice(0, 20),
+      vi.waitFor(() => expect(api.checks).toHaveLength(1), { timeout: 30_000 }),
+      request.slice(20),
+    ])
+    expect(responses.map(({ status }) => status)).toEqual([408])
+    expect(api.checks).toHaveLength(1)
+  })
+
   test('a connection that says nothing is closed, uncharged', { timeout: 30_000 }, async ({ expect }) => {
     await using api = await openApp()
     const { responses } = await exchange(api.url, [])

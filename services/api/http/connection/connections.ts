@@ -41,6 +41,8 @@ export const createConnections = (dispatch: RequestListener, book: ConnectionBoo
   }
 
   const receive = (request: IncomingMessage, response: ServerResponse) => {
+    // The rest of a request that was given up for being slow: it has had its answer.
+    if (refused.has(request.socket)) return
     note(request, response)
     boundUnreadBody(request, response)
     work(request, response)
@@ -59,13 +61,15 @@ export const createConnections = (dispatch: RequestListener, book: ConnectionBoo
   const onClientError = (error: ConnectionError, socket: Socket) => {
     // The parser repeats its error for every further packet.
     if (refused.has(socket)) return
+    const before = latest.get(socket)?.response
+    // It is we who do not read on, until the requests before have been answered.
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && before?.closed === false && before.req.complete) return
     refused.add(socket)
     const fault = parserFault(error, socket)
     if (fault === undefined || !socket.writable) {
       socket.destroy()
       return
     }
-    const before = latest.get(socket)?.response
     if (before !== undefined && !before.req.complete) refuseBody(before, fault)
     else answerInTurn(socket, unreadRequest(socket), fault)
   }
