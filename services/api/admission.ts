@@ -10,7 +10,7 @@ import { sendError } from './http/render-errors.ts'
 import { anonymousPermissions } from './identify/caller.ts'
 import type { Identify } from './identify/identify.ts'
 
-type Ports = { readonly identify: Identify; readonly limiter: LimiterClient; readonly domain: string }
+type Ports = { readonly identify: Identify; readonly limiter: LimiterClient | undefined; readonly domain: string }
 
 /**
  * What every request passes before its body is read: who sent it → the gate → may it come in. A refusal comes after the
@@ -29,6 +29,20 @@ export const admit = (app: FastifyInstance, { identify, limiter, domain }: Ports
     request.caller = request.identity.caller
     done()
   })
+  if (limiter !== undefined) limit(app, limiter, domain)
+  app.addHook('onRequest', (request, _reply, done) => {
+    done(
+      refusalOf(request.raw) ?? credentialRefusal(request) ?? pathRefusal(app, request) ?? permissionRefusal(request),
+    )
+  })
+  app.addHook('onRoute', ({ method, url, config }) => {
+    const methods = [method].flat()
+    if (config?.permission === undefined && methods.some((each) => each !== 'GET' && each !== 'HEAD'))
+      throw new Error(`${methods.join()} ${url} states no permission`)
+  })
+}
+
+const limit = (app: FastifyInstance, limiter: LimiterClient, domain: string) => {
   app.register(rateLimit, {
     limiter,
     domain,
@@ -40,16 +54,6 @@ export const admit = (app: FastifyInstance, { identify, limiter, domain }: Ports
         reply,
         apiError(403, 'rate_limit_never_satisfiable', 'The request costs more than its rate limit permits.'),
       ),
-  })
-  app.addHook('onRequest', (request, _reply, done) => {
-    done(
-      refusalOf(request.raw) ?? credentialRefusal(request) ?? pathRefusal(app, request) ?? permissionRefusal(request),
-    )
-  })
-  app.addHook('onRoute', ({ method, url, config }) => {
-    const methods = [method].flat()
-    if (config?.permission === undefined && methods.some((each) => each !== 'GET' && each !== 'HEAD'))
-      throw new Error(`${methods.join()} ${url} states no permission`)
   })
 }
 

@@ -16,7 +16,8 @@ export type Answered = { readonly route: string; readonly status: number; readon
 export type Ports = {
   readonly log: FastifyBaseLogger
   readonly identify: Identify
-  readonly limiter: LimiterClient
+  /** Without one there is no gate: to measure what it costs. */
+  readonly limiter: LimiterClient | undefined
   /** The set of policies that requests are looked up in. */
   readonly domain: string
   /** The resources that the API serves. */
@@ -40,7 +41,7 @@ export const buildApp = (ports: Ports): FastifyInstance => {
     routerOptions: { maxParamLength: httpLimits.urlLength },
     return503OnClosing: false,
     genReqId: () => randomUUID(),
-    loggerInstance: ports.log,
+    loggerInstance: withoutInfo(ports.log),
     // Fastify's own lines hold URLs and headers, where clients put keys by mistake.
     logController: new LogController({ disableRequestLogging: true }),
   })
@@ -69,3 +70,6 @@ export const buildApp = (ports: Ports): FastifyInstance => {
   for (const resource of ports.resources) app.register(resource)
   return app
 }
+
+/** What Fastify would tell at `info` is that it listens, and that is told by whoever made it listen. */
+const withoutInfo = (log: FastifyBaseLogger) => (log.level === 'info' ? log.child({}, { level: 'warn' }) : log)
