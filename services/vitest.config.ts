@@ -12,7 +12,8 @@ export default defineConfig(({ mode }) => ({
     // Deadlines for a machine on which other things run too.
     testTimeout: 60_000,
     hookTimeout: 120_000,
-    // A process test waits on other processes more than it computes.
+    // A process test waits on other processes more than it computes; those of `e2e` have the machine to themselves.
     maxWorkers: 4,
+    fileParallelism: mode !== 'e2e',
   },
 }))

@@ -5,9 +5,10 @@ import { Agent, get } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
+import { freePort } from '../platform/service.fixture.ts'
 import { makeKey } from './app.fixture.ts'
 import { formatKeyLine } from './identify/key-line.ts'
-import { apiProgram, freePort, openFolder, startApi, startLimiter, startProgram } from './process.fixture.ts'
+import { apiProgram, openFolder, startApi, startLimiter, startProgram } from './process.fixture.ts'
 
 const policies = `
 domain: api

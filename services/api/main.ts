@@ -32,7 +32,7 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
     openKeys(settings.API_KEYS, log),
     openCursorSecrets(settings.API_CURSOR_SECRET_FILE, log),
     openLimiterTls(settings.limiterTls, log),
-    openOrders(settings.DATABASE_URL, log),
+    openOrders(settings, log),
   ])
   if (keys.ok) resources.use(keys.value)
   if (secrets.ok) resources.use(secrets.value)

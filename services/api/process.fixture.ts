@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -45,16 +44,17 @@ export const startProgram = (program: string, environment: Readonly<Record<strin
   }
 }
 
-/** The line in which a service says where it serves. */
+/** What a service says when it serves: the line of its log. One that ends instead fails with what it wrote. */
 const servingLine = async (program: Program): Promise<Record<string, unknown>> => {
+  const serves = await Promise.race([once(program.child, 'message').then(() => true), program.exited.then(() => false)])
+  if (!serves) expect.fail(`not serving: ${program.stderr()}${program.stdout()}`)
   const line = await vi.waitFor(
     () =>
       program
         .stdout()
         .split('\n')
-        .find((text) => text.includes('"serving"')) ??
-      expect.fail(`not serving: ${program.stderr()}${program.stdout()}`),
-    { timeout: 15_000 },
+        .find((text) => text.includes('"serving"')) ?? expect.fail('the log has not arrived'),
+    { timeout: 20_000 },
   )
   return JSON.parse(line)
 }
@@ -81,15 +81,6 @@ export const startLimiter = async (port: number, policies: string) => {
   })
   await servingLine(program)
   return program
-}
-
-export const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : expect.fail('no port')
 }
 
 export const openFolder = async () => {

@@ -5,11 +5,12 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { freePort } from '../platform/service.fixture.ts'
 import { makeKey } from './app.fixture.ts'
 import { startPostgres } from './database/postgres.fixture.ts'
 import type { Plan } from './identify/caller.ts'
 import { formatKeyLine } from './identify/key-line.ts'
-import { freePort, openFolder, startApi, startLimiter } from './process.fixture.ts'
+import { openFolder, startApi, startLimiter } from './process.fixture.ts'
 
 const policies = `
 domain: api
@@ -67,6 +68,7 @@ beforeAll(async () => {
     opened.use(
       await startApi({
         DATABASE_URL: databaseUrl,
+        API_DEMO_ORDERS: 'yes',
         API_KEYS: at('keys'),
         API_CURSOR_SECRET_FILE: secretFiles[index] ?? '',
         API_LIMITER: `127.0.0.1:${port}`,

@@ -9,6 +9,7 @@ import { parseCursorSecrets, randomCursorSecrets } from './http/cursor-secrets.t
 import type { ApiKeys } from './identify/api-keys.ts'
 import { parseKeyFile } from './identify/key-file.ts'
 import { seedDemoOrders } from './orders/demo-orders.ts'
+import type { ApiSettings } from './settings.ts'
 
 export type Opened<T> =
   | { readonly ok: true; readonly value: T }
@@ -85,15 +86,18 @@ const openFile = async <Value>(options: FileSetting<Value>): Promise<Opened<Live
     : { ok: false, faults: opened.problems.map((problem) => `${setting}: ${problem}`) }
 }
 
-/** With orders to look at, if it has none. */
-export const openOrders = async (url: string, log: Log): Promise<Opened<Database>> => {
+type OrdersSettings = Pick<ApiSettings, 'DATABASE_URL' | 'API_DEMO_ORDERS'>
+
+/** A database that is made for trying out has orders to look at; one of somebody's own has them only if they are asked for. */
+export const openOrders = async (settings: OrdersSettings, log: Log): Promise<Opened<Database>> => {
+  const { DATABASE_URL: url, API_DEMO_ORDERS: demoOrders = url.startsWith('pglite:') ? 'yes' : 'no' } = settings
   const opened = await openDatabase(url, {
     onUnavailable: (error) => log.error({ err: error }, 'the database does not answer'),
     onAvailable: () => log.info('the database answers again'),
   })
   if (!opened.ok) return { ok: false, faults: [`DATABASE_URL: ${opened.fault}`] }
   try {
-    await seedDemoOrders(opened.database)
+    if (demoOrders === 'yes') await seedDemoOrders(opened.database)
     return { ok: true, value: opened.database }
   } catch (error) {
     await opened.database[Symbol.asyncDispose]()

@@ -24,6 +24,7 @@ test('an empty environment is the published defaults', () => {
       API_TRUSTED_PROXIES: [],
       API_CURSOR_SECRET_FILE: undefined,
       API_KEYS: undefined,
+      API_DEMO_ORDERS: undefined,
       DATABASE_URL: 'pglite:memory',
       LOG_LEVEL: 'info',
       fallback: { kind: 'local', rule: { capacityTokens: 50, refillTokens: 10, periodS: 1 } },
@@ -43,6 +44,7 @@ test('every fault is named at once', () => {
     API_LIMITER_FALLBACK_REFILL: '10',
     API_CONNECTIONS_PER_ADDRESS: '0',
     API_TRUSTED_PROXIES: '10.0.0.0/8, proxy',
+    API_DEMO_ORDERS: 'some',
     LOG_LEVEL: 'loud',
   }
   const faults = faultsOf(names)

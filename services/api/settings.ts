@@ -64,6 +64,7 @@ const table = {
   API_TRUSTED_PROXIES: withDefault(commaSeparated(cidr), []),
   API_CURSOR_SECRET_FILE: optional(path),
   API_KEYS: optional(path),
+  API_DEMO_ORDERS: optional(oneOf('yes', 'no')),
   DATABASE_URL: withDefault(databaseUrl, 'pglite:memory'),
   LOG_LEVEL: logLevel,
 } as const
