@@ -23,6 +23,7 @@ import { publishConservation } from './telemetry/conservation-metrics.ts'
 import { publishMemoryStore } from './telemetry/memory-store-metrics.ts'
 import { publishPolicies } from './telemetry/policy-metrics.ts'
 import { observeRefusals } from './telemetry/refusals.ts'
+import { publishOutages, publishSharedStore } from './telemetry/shared-store-metrics.ts'
 import { publishStoreCalls } from './telemetry/store-metrics.ts'
 import { createTopOffenders } from './telemetry/top-offenders.ts'
 
@@ -52,11 +53,16 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
 
   publishPolicies(metrics, policies)
   const conservation = publishConservation(metrics)
-  const store = await openStore(settings, log, { called: publishStoreCalls(metrics), violated: conservation.violated })
+  const { monotonicUs } = systemMonotonicClock
+  const store = await openStore(settings, log, {
+    called: publishStoreCalls(metrics),
+    violated: conservation.violated,
+    givenUp: publishOutages(metrics, monotonicUs),
+  })
   if (!store.ok) return store
   resources.use(store.store)
   if (store.stats.kind === 'memory') publishMemoryStore(metrics, store.stats.read)
-  const { monotonicUs } = systemMonotonicClock
+  else publishSharedStore(metrics, store.stats.read)
   const top = createTopOffenders(monotonicUs())
   const limiter = createLimiter({
     policies: policies.current,

@@ -38,12 +38,11 @@ export type OpenStore =
     }
   | { readonly ok: false; readonly faults: readonly string[] }
 
+/** `givenUp`: told how many shards are, whenever that changes. */
+type Observer = Omit<StoreObserver, 'failed'> & { readonly givenUp: (shards: number) => void }
+
 /** Opens the store that `LIMITER_STORE` names. */
-export const openStore = async (
-  settings: LimiterSettings,
-  log: Log,
-  observer: Omit<StoreObserver, 'failed'>,
-): Promise<OpenStore> => {
+export const openStore = async (settings: LimiterSettings, log: Log, observer: Observer): Promise<OpenStore> => {
   const { monotonicUs } = systemMonotonicClock
   const address = settings.LIMITER_STORE
   if (address.kind === 'memory') {
@@ -74,6 +73,7 @@ export const openStore = async (
     onGivenUp: (shards) => {
       logOutage(log, givenUpShards, shards)
       givenUpShards = shards
+      observer.givenUp(shards)
     },
     onError: failed,
     observer: { ...observer, failed },

@@ -6,6 +6,7 @@ import type { CountingPolicy, PolicySets } from '../core/policy.ts'
 import { publishChecks } from './check-metrics.ts'
 import { publishMemoryStore } from './memory-store-metrics.ts'
 import { publishPolicies } from './policy-metrics.ts'
+import { publishOutages, publishSharedStore } from './shared-store-metrics.ts'
 import { publishStoreCalls } from './store-metrics.ts'
 
 const domain = domainName('api')
@@ -125,4 +126,35 @@ test('the memory store tells how much it holds and what it forgot', async () => 
     'weir_memory_store_evictions_total{kind="subject"} 2',
     'weir_memory_store_evictions_total{kind="bucket"} 1',
   ])
+})
+
+test('what was admitted without the store is seen, and how long it was away', async () => {
+  const metrics = createMetrics()
+  let nowUs = 0
+  const givenUp = publishOutages(metrics, () => nowUs)
+  publishSharedStore(metrics, () => ({
+    limiters: 3,
+    rememberedBuckets: 5,
+    openAccounts: 2,
+    evictedAccounts: 1,
+    chargedNano: 1_500_000_000,
+    lostNano: 500_000_000,
+  }))
+  givenUp(1)
+  nowUs = 2_000_000
+  givenUp(64)
+  nowUs = 3_000_000
+  expect(await published(metrics)).toEqual([
+    'weir_store_shards_given_up 64',
+    'weir_degraded_seconds_total 3',
+    'weir_store_limiters 3',
+    'weir_share_remembered_buckets 5',
+    'weir_share_open_accounts 2',
+    'weir_share_evicted_accounts_total 1',
+    'weir_share_tokens_total{result="charged"} 1.5',
+    'weir_share_tokens_total{result="lost"} 0.5',
+  ])
+  givenUp(0)
+  nowUs = 9_000_000
+  expect(await published(metrics)).toContain('weir_degraded_seconds_total 3')
 })
