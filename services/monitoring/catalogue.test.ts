@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { redisCli, startRedis } from '../limiter/redis/redis-server.fixture.ts'
-import { until } from '../platform/service.fixture.ts'
 import { openInstallation } from './installation.fixture.ts'
 
 type Row = { readonly name: string; readonly type: string; readonly labels: readonly string[]; readonly of: string }
