@@ -23,7 +23,7 @@ export const publishSharedStore = (metrics: Metrics, read: () => SharedStore) =>
   })
   metrics.gauge({
     name: 'weir_share_remembered_buckets',
-    help: 'Buckets that an outage would be begun from',
+    help: 'Buckets whose last state is known, for an outage to begin with',
     labels: [],
     read: sample(({ rememberedBuckets }) => rememberedBuckets),
   })
