@@ -33,7 +33,7 @@ export const checkLimits = {
 /** A check as it arrives, before anything of it is believed. */
 export type UncheckedCheck = {
   readonly domain: string
-  readonly attributes: Readonly<Record<string, string>>
+  readonly attributes: Readonly<Record<string, string>> | Attributes
   readonly cost: number | undefined
   /** Absent or empty: none. */
   readonly requestId?: string | undefined
@@ -47,9 +47,9 @@ export type ParsedCheck =
 export const parseCheck = ({ domain, attributes, cost = 1, requestId = '' }: UncheckedCheck): ParsedCheck => {
   const domainProblem = textProblem(domain, checkLimits.domainBytes)
   if (domainProblem !== undefined) return invalid('domain', domainProblem)
-  const entries = Object.entries(attributes)
-  if (entries.length > checkLimits.attributes)
-    return invalid('attributes', `has ${entries.length} entries; send at most ${checkLimits.attributes}`)
+  const entries = attributes instanceof Map ? (attributes as Attributes) : new Map(Object.entries(attributes))
+  if (entries.size > checkLimits.attributes)
+    return invalid('attributes', `has ${entries.size} entries; send at most ${checkLimits.attributes}`)
   for (const [name, value] of entries) {
     const nameProblem = textProblem(name, checkLimits.attributeBytes)
     if (nameProblem !== undefined) return invalid('attributes', `has a name that ${nameProblem}`)
@@ -60,7 +60,7 @@ export const parseCheck = ({ domain, attributes, cost = 1, requestId = '' }: Unc
     return invalid('cost', `must be a whole number from 0 to ${checkLimits.cost}`)
   const requestIdProblem = requestId === '' ? undefined : textProblem(requestId, checkLimits.requestIdBytes)
   if (requestIdProblem !== undefined) return invalid('request_id', requestIdProblem)
-  const check = { domain: domainName(domain), attributes: new Map(entries), cost }
+  const check = { domain: domainName(domain), attributes: entries, cost }
   return { ok: true, check: requestId === '' ? check : { ...check, requestId } }
 }
 

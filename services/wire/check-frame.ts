@@ -1,11 +1,13 @@
-import type { MessageTypeDefinition } from '@grpc/proto-loader'
 import type { Check, ParsedCheck } from '../contract/check.ts'
-import { decodeCheck, encodeCheck } from './check.ts'
-import type { CheckFrame, CheckFrame__Output } from './gen/weir/v1/CheckFrame.ts'
-import { MAX_FRAME_BYTES, MAX_FRAME_CHECKS, MAX_MESSAGE_BYTES, rateLimitService, weirProtocol } from './protocol.ts'
+import { checkBytes, readCheck, writeCheck } from './check-bytes.ts'
+import { BYTES, createMessageReader, NUMBER, tagOf } from './message-reader.ts'
+import { createMessageWriter, textFieldBytes } from './message-writer.ts'
+import { MAX_FRAME_BYTES, MAX_FRAME_CHECKS, MAX_MESSAGE_BYTES } from './protocol.ts'
 
-const { requestDeserialize } = rateLimitService.ShouldAllowStream
-const { serialize } = weirProtocol['weir.v1.CheckFrame'] as MessageTypeDefinition<CheckFrame, CheckFrame__Output>
+const FIRST_ID = tagOf(1, NUMBER)
+const CHECKS = tagOf(2, BYTES)
+/** The most that `first_id` takes. */
+const HEAD_BYTES = 6
 
 export type EncodedChecks = {
   readonly frames: readonly Buffer[]
@@ -13,39 +15,36 @@ export type EncodedChecks = {
   readonly tooLarge: readonly number[]
 }
 
+const writer = createMessageWriter()
+
 /** The checks in as few frames as the limits allow, with ids that count up from `firstId`, modulo 2³². */
 export const encodeCheckFrames = (firstId: number, checks: readonly Check[]): EncodedChecks => {
   const frames: Buffer[] = []
   const tooLarge: number[] = []
-  let start = 0
-  let bytes = 0
-  let pending: CheckFrame['checks'] & object = []
-  const flush = (next: number) => {
-    if (pending.length > 0) frames.push(serialize({ firstId: idAfter(firstId, start), checks: pending }))
-    start = next
-    bytes = 0
-    pending = []
+  let held = 0
+  const flush = () => {
+    if (held > 0) frames.push(writer.finish())
+    held = 0
   }
   for (const [index, check] of checks.entries()) {
-    const encoded = encodeCheck(check)
-    const size = rateLimitService.ShouldAllow.requestSerialize(encoded).length
-    if (size > MAX_MESSAGE_BYTES) {
+    const bytes = checkBytes(check)
+    if (bytes > MAX_MESSAGE_BYTES) {
       tooLarge.push(idAfter(firstId, index))
-      flush(index + 1)
+      // What follows begins a frame with an id of its own.
+      flush()
       continue
     }
-    if (pending.length === MAX_FRAME_CHECKS || bytes + size + CHECK_HEAD_BYTES > MAX_FRAME_BYTES - FRAME_HEAD_BYTES)
-      flush(index)
-    pending.push(encoded)
-    bytes += size + CHECK_HEAD_BYTES
+    const fieldBytes = textFieldBytes(bytes)
+    if (held === MAX_FRAME_CHECKS || writer.written() + fieldBytes > MAX_FRAME_BYTES) flush()
+    writer.reserve(HEAD_BYTES + fieldBytes)
+    if (held === 0) writer.number(FIRST_ID, idAfter(firstId, index))
+    writer.message(CHECKS, bytes)
+    writeCheck(writer, check)
+    held += 1
   }
-  flush(checks.length)
+  flush()
   return { frames, tooLarge }
 }
-
-/** Of `first_id`, and of a check's tag and length: the most that they take. */
-const FRAME_HEAD_BYTES = 6
-const CHECK_HEAD_BYTES = 6
 
 /** The id of the check `index` places after the one with `firstId`. */
 export const idAfter = (firstId: number, index: number) => (firstId + index) >>> 0
@@ -59,10 +58,19 @@ const NO_FRAME = { ok: false, problem: 'the message is no CheckFrame of proto/we
 
 /** Bytes that are no CheckFrame are a value; so is each check that breaks a limit. */
 export const decodeCheckFrame = (bytes: Buffer): DecodedCheckFrame => {
+  const reader = createMessageReader(bytes)
+  const checks: ParsedCheck[] = []
+  let firstId = 0
   try {
-    const { firstId = 0, checks } = requestDeserialize(bytes)
-    if (checks.length > MAX_FRAME_CHECKS) return TOO_MANY_CHECKS
-    return { ok: true, firstId, checks: checks.map(decodeCheck) }
+    while (reader.at() < bytes.length) {
+      const tag = reader.varint(bytes.length)
+      if (tag === CHECKS) {
+        if (checks.length === MAX_FRAME_CHECKS) return TOO_MANY_CHECKS
+        checks.push(readCheck(reader, reader.end(bytes.length)))
+      } else if (tag === FIRST_ID) firstId = reader.varint(bytes.length) >>> 0
+      else reader.skip(tag, bytes.length)
+    }
+    return { ok: true, firstId, checks }
   } catch {
     return NO_FRAME
   }

@@ -139,7 +139,9 @@ describe('a frame of decisions', () => {
         const theirs = encodeTheirs(decisions)
         expect(decodeDecisionFrame(theirs)).toEqual({ decisions: plain(decisions), draining: false })
         const ours = onlyFrame(encodeDecisionFrames(decisions))
-        expect(plain(responseDeserialize(ours))).toEqual(plain(responseDeserialize(theirs)))
+        // Read and written again by the other implementation, which puts zeros on the wire.
+        const again = responseSerialize(responseDeserialize(ours))
+        expect(decodeDecisionFrame(again)).toEqual({ decisions: plain(decisions), draining: false })
       }),
       { numRuns: 1_000 },
     )

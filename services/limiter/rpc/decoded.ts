@@ -34,6 +34,6 @@ export const tolerant = <
   responseDeserialize: unused,
 })
 
-const unused = () => {
+export const unused = () => {
   throw new Error('a server neither encodes requests nor decodes responses')
 }

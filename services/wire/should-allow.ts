@@ -1,0 +1,24 @@
+import type { ParsedCheck } from '../contract/check.ts'
+import type { Answer } from '../contract/decision.ts'
+import { answerBytes, writeAnswer } from './answer-bytes.ts'
+import { readCheck } from './check-bytes.ts'
+import { createMessageReader } from './message-reader.ts'
+import { createMessageWriter } from './message-writer.ts'
+
+/** The check of a ShouldAllowRequest; `undefined` when the bytes are none. */
+export const decodeRequest = (bytes: Buffer): ParsedCheck | undefined => {
+  try {
+    return readCheck(createMessageReader(bytes), bytes.length)
+  } catch {
+    return undefined
+  }
+}
+
+const writer = createMessageWriter()
+
+/** The answer as a ShouldAllowResponse. */
+export const encodeResponse = (answer: Answer): Buffer => {
+  writer.reserve(answerBytes(answer))
+  writeAnswer(writer, answer)
+  return writer.finish()
+}
