@@ -34,8 +34,8 @@ const BASES = {
   never_satisfiable: NEVER_SATISFIABLE,
 } as const satisfies Record<Decision['basis'], number>
 
-/** proto3 leaves a zero off the wire. */
-const fieldBytes = (value: number) => (value === 0 ? 0 : 1 + varintBytes(value))
+/** Zeros are written too, so that no client mistakes one for an absent count. */
+const fieldBytes = (value: number) => 1 + varintBytes(value)
 const policyFieldBytes = (policy: string) => (policy === '' ? 0 : textFieldBytes(textBytes(policy)))
 
 const quotaBytes = ({ limit, remaining, resetAfterMs, refillTokens, refillPeriodMs }: Quota) =>
@@ -78,11 +78,11 @@ const writePolicy = (writer: MessageWriter, tag: number, policy: string) => {
 
 const writeQuota = (writer: MessageWriter, quota: Quota) => {
   writer.message(QUOTA, quotaBytes(quota))
-  if (quota.limit !== 0) writer.number(LIMIT, quota.limit)
-  if (quota.remaining !== 0) writer.number(REMAINING, quota.remaining)
-  if (quota.resetAfterMs !== 0) writer.number(RESET_AFTER_MS, quota.resetAfterMs)
-  if (quota.refillTokens !== 0) writer.number(REFILL_TOKENS, quota.refillTokens)
-  if (quota.refillPeriodMs !== 0) writer.number(REFILL_PERIOD_MS, quota.refillPeriodMs)
+  writer.number(LIMIT, quota.limit)
+  writer.number(REMAINING, quota.remaining)
+  writer.number(RESET_AFTER_MS, quota.resetAfterMs)
+  writer.number(REFILL_TOKENS, quota.refillTokens)
+  writer.number(REFILL_PERIOD_MS, quota.refillPeriodMs)
 }
 
 /** Reads a ShouldAllowResponse that ends there; `undefined` when it makes no sense to this version. */
