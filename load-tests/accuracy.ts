@@ -1,11 +1,11 @@
 // accuracy: many callers ask for one bucket, through all replicas at once. Do they get exactly what one bucket holds?
 import { formatTotals } from '../services/conservation/totals.ts'
 import { allAnswered, answered } from './lib/answered.ts'
+import { steady } from './lib/arrivals.ts'
 import { askApi } from './lib/ask.ts'
 import { faultless, judgeBucket, ranEmpty } from './lib/conservation.ts'
 import { prepareBucket, type Start } from './lib/prepare.ts'
-import { atLeastLimitersAsked, nothingDecidedLocally } from './lib/processes.ts'
-import { everythingOffered } from './lib/promise.ts'
+import { everyLimiterAsked, nothingDecidedLocally } from './lib/processes.ts'
 import { createRecorder, createTimeline } from './lib/recorder.ts'
 import { admittedChart, decisionsChart } from './lib/report/chart.ts'
 import { createRun } from './lib/run.ts'
@@ -20,7 +20,7 @@ const recordTime = createTimeline(DURATION_S)
 const run = createRun({
   name: 'accuracy',
   question: 'Many callers ask for one bucket, through all replicas at once. Do they get exactly what one bucket holds?',
-  promises: [everythingOffered, allAnswered],
+  promises: [allAnswered],
   judge: (figures, { rule }) => {
     const judged = judgeBucket({ slices, figures, rule, bound: faultless })
     return {
@@ -28,7 +28,7 @@ const run = createRun({
         ...judged.findings,
         ranEmpty(judged, rule),
         nothingDecidedLocally(figures),
-        atLeastLimitersAsked(figures, 1),
+        everyLimiterAsked(figures),
       ],
       table: formatTotals([{ name: 'one bucket', totals: judged.judgement.totals }]),
       charts: [admittedChart(slices, figures, rule), decisionsChart(slices, figures)],
@@ -38,17 +38,7 @@ const run = createRun({
 
 export const options = {
   ...run.settings,
-  scenarios: {
-    callers: {
-      executor: 'constant-arrival-rate',
-      exec: 'ask',
-      rate: RATE,
-      timeUnit: '1s',
-      duration: `${DURATION_S}s`,
-      preAllocatedVUs: 60,
-      maxVUs: 200,
-    },
-  },
+  scenarios: { callers: steady({ exec: 'ask', ratePerS: RATE, durationS: DURATION_S }) },
 }
 
 export const setup = () => prepareBucket({ ratePerS: RATE, durationS: DURATION_S })

@@ -6,7 +6,7 @@ import { countOf } from './lib/figures.ts'
 import { finding } from './lib/finding.ts'
 import { prepareBucket, type Start } from './lib/prepare.ts'
 import { nothingDecidedLocally } from './lib/processes.ts'
-import { everythingOffered, promised } from './lib/promise.ts'
+import { promised } from './lib/promise.ts'
 import { announcedQuota } from './lib/rate-limit-policy.ts'
 import { createRun } from './lib/run.ts'
 import { apiKey, numberSetting } from './lib/settings.ts'
@@ -23,7 +23,6 @@ const run = createRun({
   name: 'smoke',
   question: 'Does the installation answer, count down, refuse and say when to come back?',
   promises: [
-    everythingOffered,
     allAnswered,
     promised('quota_announced', 'rate==1', 'a client that cannot read what is left has to guess'),
     promised('refusals_explained', 'rate==1', 'a 429 holds Retry-After, nothing left, and a body of one text'),

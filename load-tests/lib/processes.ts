@@ -12,7 +12,7 @@ const read = new Counter('processes_read')
 const unreadable = new Counter('processes_unreadable')
 const decidedLocally = new Counter('decided_locally')
 const limitersSeen = new Counter('limiters_seen')
-const limitersAsked = new Counter('limiters_asked')
+const limitersDeciding = new Counter('limiters_asked')
 
 /** What limiters and APIs say of themselves: by the runner that knows them all, or at `METRICS_URLS`; nothing where neither is told. */
 export const readProcesses = (): readonly ProcessReading[] => pages().map(readingOf)
@@ -40,7 +40,7 @@ export const countSince = (before: readonly ProcessReading[]) => {
     decidedLocally.add(Math.max(0, local - (earlier.get(name)?.local ?? 0)))
     if (kind !== 'limiter') continue
     limitersSeen.add(1)
-    if (decisions > (earlier.get(name)?.decisions ?? 0)) limitersAsked.add(1)
+    if (decisions > (earlier.get(name)?.decisions ?? 0)) limitersDeciding.add(1)
   }
 }
 
@@ -71,11 +71,14 @@ export const someDecidedLocally = (figures: Figures): Finding => {
   return whereRead(figures, claim, () => finding(claim, local > 0, `${local} decisions`))
 }
 
-export const atLeastLimitersAsked = (figures: Figures, least: number): Finding => {
-  const claim = least > 1 ? `at least ${least} limiters took part` : 'every limiter took part'
+export const everyLimiterAsked = (figures: Figures): Finding => {
+  const claim = 'every limiter took part'
+  const [asked, seen] = [countOf(figures, 'limiters_asked'), countOf(figures, 'limiters_seen')]
+  return whereRead(figures, claim, () => finding(claim, asked === seen && asked > 0, `${asked} of ${seen}`))
+}
+
+export const limitersAsked = (figures: Figures, least: number): Finding => {
+  const claim = `at least ${least} limiters took part`
   const asked = countOf(figures, 'limiters_asked')
-  const seen = countOf(figures, 'limiters_seen')
-  return whereRead(figures, claim, () =>
-    finding(claim, asked >= least && (least > 1 || asked === seen), `${asked} of ${seen} decided`),
-  )
+  return whereRead(figures, claim, () => finding(claim, asked >= least, `${asked} did`))
 }

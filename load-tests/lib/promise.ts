@@ -33,10 +33,3 @@ const describe = (values: Readonly<Record<string, number>>) =>
   ['count', 'rate', 'med', 'p(95)', 'p(99)', 'max']
     .flatMap((stat) => (values[stat] === undefined ? [] : [`${stat} ${Number(values[stat].toFixed(2))}`]))
     .join(', ') || 'none'
-
-/** k6 sends what it was told to, or the run was another one than it says. */
-export const everythingOffered = promised(
-  'dropped_iterations',
-  'count==0',
-  'what k6 could not send in time was never tried',
-)

@@ -4,7 +4,8 @@ import type { MetricsPage } from '../lib/process-reading.ts'
 
 /** What k6 asks of its surroundings while it runs. */
 export type Surroundings = {
-  readonly pages: () => Promise<readonly MetricsPage[]>
+  /** Absent where this side cannot look. */
+  readonly pages?: () => Promise<readonly MetricsPage[]>
   /** Resolves when the fault is there, with what shows it; rejects where it could not be made. */
   readonly makeFault: (fault: string) => Promise<string>
 }
@@ -16,7 +17,7 @@ export const startControl = async ({ pages, makeFault }: Surroundings): Promise<
   const server = createServer(({ method, url = '' }, response) => {
     const fault = /^\/faults\/([a-z0-9-]+)$/.exec(url)?.[1]
     if (method === 'POST' && fault !== undefined) void answer(response, makeFaultAloud(fault, makeFault))
-    else if (method === 'GET' && url === '/processes')
+    else if (method === 'GET' && url === '/processes' && pages !== undefined)
       void answer(
         response,
         pages().then((all) => JSON.stringify(all)),
@@ -47,7 +48,8 @@ const makeFaultAloud = async (fault: string, makeFault: Surroundings['makeFault'
 
 const answer = async (response: ServerResponse, text: Promise<string>) => {
   try {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(await text)
+    const body = await text
+    response.writeHead(200, { 'content-type': 'application/json' }).end(body)
   } catch (error) {
     process.stderr.write(`${String(error)}\n`)
     response.writeHead(500).end(String(error))

@@ -1,4 +1,7 @@
+import { cp, readFile, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Tamper } from './ingress.ts'
+import { sources } from './replicas.ts'
 
 /** A fault planted into a local installation on purpose, to see that a run finds it. Nothing in the services knows of these. */
 export type Plant = {
@@ -10,15 +13,106 @@ export type Plant = {
   readonly limiter?: (index: number) => Readonly<Record<string, string>>
   /** Other programs, made in the folder that is told; answers where they are. */
   readonly services?: (folder: string) => Promise<string>
+  /** Faults that are said to be made and are not. */
+  readonly pretends?: boolean
 }
 
 export const noPlant: Plant = { does: 'nothing' }
+
+/** A copy of the services in which one file is another one. */
+const withFile = (file: string, change: (text: string) => string) => async (folder: string) => {
+  const copy = join(folder, 'services')
+  await cp(sources, copy, { recursive: true })
+  for (const beside of ['node_modules', 'proto', 'package.json'])
+    await symlink(join(sources, '..', beside), join(folder, beside))
+  const text = await readFile(join(copy, file), 'utf8')
+  const changed = change(text)
+  if (changed === text) throw new Error(`nothing of ${file} was changed: the plant no longer fits`)
+  await writeFile(join(copy, file), changed)
+  return `${copy}/`
+}
+
+/** Runs in a process before its program does. */
+const preload = (code: string) => ({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` })
+
+const rewriteRetryAfter =
+  (change: (seconds: number) => number): NonNullable<Tamper['answer']> =>
+  (_, headers) =>
+    headers['retry-after'] === undefined
+      ? headers
+      : { ...headers, 'retry-after': `${change(Number(headers['retry-after']))}` }
 
 export const plants = {
   'own-buckets': {
     does: 'each limiter counts in its own memory instead of the shared store',
     limiter: () => ({ LIMITER_STORE: 'memory:' }),
   },
+  'own-bucket-of-the-third': {
+    does: 'the third limiter to be started, and each after it, counts in its own memory',
+    limiter: (index) => (index < 2 ? {} : { LIMITER_STORE: 'memory:' }),
+  },
+  'not-atomic': {
+    does: 'one take in five reads what was there before the last write, as without a script',
+    services: withFile('limiter/redis/take.lua', (text) =>
+      text
+        .replace(
+          "redis.call('GET', KEYS[index])",
+          "redis.call('GET', KEYS[index] .. (math.fmod(redis.call('TIME')[2], 5) == 0 and ':stale' or ''))",
+        )
+        .replaceAll(
+          "redis.call('SET', ",
+          "redis.call('COPY', KEYS[index], KEYS[index] .. ':stale', 'REPLACE') redis.call('SET', ",
+        ),
+    ),
+  },
+  'no-headers': {
+    does: 'the ingress drops RateLimit-* and Retry-After',
+    tamper: {
+      answer: (_, headers) =>
+        Object.fromEntries(Object.entries(headers).filter(([name]) => !/^(ratelimit|retry-after)/.test(name))),
+    },
+  },
+  'bare-refusals': {
+    does: 'the ingress drops Retry-After of refusals',
+    tamper: {
+      answer: (_, headers) => Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'retry-after')),
+    },
+  },
+  'early-retry-after': {
+    does: 'Retry-After says a third of the time',
+    tamper: { answer: rewriteRetryAfter((seconds) => Math.max(1, Math.floor(seconds / 3))) },
+  },
+  'late-retry-after': {
+    does: 'Retry-After says three seconds too much',
+    tamper: { answer: rewriteRetryAfter((seconds) => seconds + 3) },
+  },
+  'one-bucket-for-all': {
+    does: 'polite clients and the abuser share a bucket',
+    policies: (text) => `${text
+      .split('\n')
+      .filter((line) => !/name: (polite|abuser)/.test(line))
+      .join('\n')}
+  - { name: all, by: [], capacity: 50, refill: 5/s }
+`,
+  },
+  'slow-limiter': {
+    does: 'a limiter stands still for 300 ms of each second',
+    limiter: (index) =>
+      index === 0
+        ? preload('setInterval(() => { const end = Date.now() + 300; while (Date.now() < end); }, 1000).unref()')
+        : {},
+  },
+  'narrow-door': { does: 'the ingress refuses when more than 3 requests are under way', tamper: { maxUnderWay: 3 } },
+  leak: {
+    does: 'limiters keep 1 MB more each second',
+    limiter: () =>
+      preload('const kept = []; setInterval(() => kept.push(new Array(131072).fill(Math.random())), 1000).unref()'),
+  },
+  'fail-open': {
+    does: 'limiters admit everybody while the store is away',
+    policies: (text) => text.replaceAll('capacity:', 'onStoreFailure: allow, capacity:'),
+  },
+  'no-fault': { does: 'the planned faults are not made', pretends: true },
 } as const satisfies Readonly<Record<string, Plant>>
 
 export type PlantName = keyof typeof plants

@@ -119,4 +119,8 @@ const openService = async (program: string, settings: Settings) => {
   return started.service
 }
 
-const read = async ({ name, url }: AdminPort): Promise<MetricsPage> => ({ name, text: await (await fetch(url)).text() })
+const read = async ({ name, url }: AdminPort): Promise<MetricsPage> => {
+  // On a connection of its own: one that was kept may end just when it is used again.
+  const page = await fetch(url, { headers: { connection: 'close' } })
+  return { name, text: await page.text() }
+}
