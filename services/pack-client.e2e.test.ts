@@ -49,7 +49,7 @@ const readExample = async () => {
   return /```js\n([\s\S]*?)```/.exec(readme)?.[1] ?? expect.fail('the README has no example')
 }
 
-test('the example of its README answers 429 as soon as a limiter says so', { timeout: 120_000 }, async () => {
+test('the example of its README answers 429 as soon as a limiter says so', { timeout: 240_000 }, async () => {
   const [limiterPort, appPort] = [await freePort(), await freePort()]
   const started = await startService(join(root, 'services/limiter/main.ts'), {
     LIMITER_ADDRESS: `127.0.0.1:${limiterPort}`,
@@ -66,17 +66,17 @@ test('the example of its README answers 429 as soon as a limiter says so', { tim
     example.replace('127.0.0.1:50051', `127.0.0.1:${limiterPort}`).replace('3000', String(appPort)),
   )
   const get = () => fetch(`http://127.0.0.1:${appPort}/`).catch(() => undefined)
-  // The policy is the limiter's: the fallback of a client that has no connection yet has another name.
-  await until(async () => (await get())?.headers.get('ratelimit')?.startsWith('"anonymous"') === true, 60_000)
-  let last = await get()
-  for (let count = 0; count < 200 && last?.status === 200; count += 1) last = await get()
-  expect(last?.status).toBe(429)
-  expect(last?.headers.get('ratelimit')).toMatch(/^"anonymous";r=0;t=\d+$/)
+  let last: Response | undefined
+  await until(async () => {
+    last = await get()
+    // The fallback, which decides while the limiter does not answer in time, has another policy.
+    return last?.status === 429 && /^"anonymous";r=0;t=\d+$/.test(last.headers.get('ratelimit') ?? '')
+  }, 120_000)
   expect(Number(last?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
   expect(await last?.json()).toEqual({ error: expect.stringMatching(/^Rate limit exceeded: retry after \d+ second/) })
 })
 
-test('its types say what it takes', { timeout: 120_000 }, async () => {
+test('its types say what it takes', { timeout: 300_000 }, async () => {
   const check = async (source: string) => {
     await writeFile(join(folder, 'app/typed.ts'), source)
     const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', 'node']

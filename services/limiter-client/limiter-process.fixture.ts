@@ -17,8 +17,10 @@ policies:
   - { name: per-client, by: [client], capacity: ${rule.capacityTokens}, refill: ${rule.refillTokens}/s }
 `
 
+type Options = { readonly host?: string; readonly settings?: Readonly<Record<string, string>> }
+
 /** The real limiter in a process of its own, with its memory store, so that it can be killed and stopped as a process. */
-export const startLimiterProcess = async (port: number, host = '127.0.0.1') => {
+export const startLimiterProcess = async (port: number, { host = '127.0.0.1', settings = {} }: Options = {}) => {
   const folder = await mkdtemp(join(tmpdir(), 'weir-limiter-'))
   const policyFile = join(folder, 'policies.yaml')
   await writeFile(policyFile, policies)
@@ -30,6 +32,7 @@ export const startLimiterProcess = async (port: number, host = '127.0.0.1') => {
       LIMITER_ADMIN_ADDRESS: '127.0.0.1:0',
       LIMITER_STORE: 'memory:',
       LIMITER_POLICIES: policyFile,
+      ...settings,
     },
   })
   await new Promise<void>((resolve, reject) => {

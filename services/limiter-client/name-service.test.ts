@@ -17,7 +17,7 @@ test('limiters come and go behind a name, and the name service fails: no check d
 }, async () => {
   using server = await openNameServer(NAME)
   const port = await freePort()
-  await using first = await startLimiterProcess(port, '127.0.0.1')
+  await using first = await startLimiterProcess(port, { host: '127.0.0.1' })
   server.standFor('127.0.0.1')
   const connected = new Map<string, number>()
   let askedAgain = 0
@@ -51,7 +51,7 @@ test('limiters come and go behind a name, and the name service fails: no check d
     )
   await untilReady(1)
 
-  await using second = await startLimiterProcess(port, '127.0.0.2')
+  await using second = await startLimiterProcess(port, { host: '127.0.0.2' })
   const joinedMs = performance.now()
   server.standFor('127.0.0.1', '127.0.0.2')
   await untilReady(2)
@@ -69,7 +69,7 @@ test('limiters come and go behind a name, and the name service fails: no check d
     await until(server.asked, (asked) => asked > before + 1, PATIENCE_MS)
     expect(transport.count()).toMatchObject({ ready: 1, away: 0 })
   }
-  await using _third = await startLimiterProcess(port, '127.0.0.3')
+  await using _third = await startLimiterProcess(port, { host: '127.0.0.3' })
   server.standFor('127.0.0.2', '127.0.0.3')
   await untilReady(2)
 

@@ -12,7 +12,7 @@ const openStream = ({ opened = true } = {}) => {
   const clients = ({ sent, unsent }: Unanswered) => `sent [${sent.map(clientOf)}] unsent [${unsent.map(clientOf)}]`
   const stream = openCheckStream({
     openLink,
-    connectWithinUs: 1_000_000,
+    patienceUs: 1_000_000,
     monotonicClock: time.monotonicClock,
     timers: time.timers,
     events: {

@@ -7,8 +7,6 @@ import { describeStatus, failureOf } from './grpc-status.ts'
 import type { OpenLink } from './link.ts'
 import type { Asked, Question } from './question.ts'
 
-/** A limiter that has been asked and says nothing for this long is given up: it answers within milliseconds, or never. */
-const SILENCE_US = 1_000_000
 /** A limiter that is asked nothing must show by this that it is still there, within that time. */
 const PING_AFTER_US = 10_000_000
 const PONG_WITHIN_US = 2_000_000
@@ -53,20 +51,15 @@ export type CheckStreamEvents = {
 
 type Options = {
   readonly openLink: OpenLink
-  readonly connectWithinUs: number
+  /** How long connecting may take, and how long a limiter that is asked may say nothing: one that is well takes milliseconds. */
+  readonly patienceUs: number
   readonly monotonicClock: MonotonicClock
   readonly timers: Timers
   readonly events: CheckStreamEvents
 }
 
 /** Checks and their answers on one link. */
-export const openCheckStream = ({
-  openLink,
-  connectWithinUs,
-  monotonicClock,
-  timers,
-  events,
-}: Options): CheckStream => {
+export const openCheckStream = ({ openLink, patienceUs, monotonicClock, timers, events }: Options): CheckStream => {
   let state: StreamState = 'connecting'
   let queue: Question[] = []
   /** By id, in the order in which they were sent. */
@@ -166,7 +159,7 @@ export const openCheckStream = ({
   const judgeOpen = (nowUs: number) => {
     const [oldest] = sent.values()
     if (oldest !== undefined) {
-      if (nowUs - heardAtUs > SILENCE_US) end(`nothing was heard for ${SILENCE_US / 1_000} ms`)
+      if (nowUs - heardAtUs > patienceUs) end(`nothing was heard for ${patienceUs / 1_000} ms`)
       else if (nowUs - oldest.atUs > ANSWER_WITHIN_US) end(`no answer within ${ANSWER_WITHIN_US / 1_000} ms`)
     } else if (pingedAtUs !== undefined) {
       if (nowUs - pingedAtUs > PONG_WITHIN_US) end(`no sign of life within ${PONG_WITHIN_US / 1_000} ms`)
@@ -215,8 +208,7 @@ export const openCheckStream = ({
       const nowUs = monotonicClock.monotonicUs()
       const forUs = nowUs - stateSinceUs
       if (state === 'open') judgeOpen(nowUs)
-      else if (state === 'connecting' && forUs > connectWithinUs)
-        end(`no connection within ${connectWithinUs / 1_000} ms`)
+      else if (state === 'connecting' && forUs > patienceUs) end(`no connection within ${patienceUs / 1_000} ms`)
       else if (state === 'leaving' && forUs > LEAVE_WITHIN_US) end('it did not end by itself')
     },
     [Symbol.dispose]: () => end('the client is closed'),

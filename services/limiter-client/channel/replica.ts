@@ -8,9 +8,9 @@ import type { Question } from './question.ts'
 /** Before the next attempt, doubled by each that failed; half of it is random, so that many clients do not come at once. */
 const RETRY_MIN_MS = 50
 const RETRY_MAX_MS = 1_000
-/** How long connecting may take, doubled likewise. */
-const CONNECT_MIN_US = 1_000_000
-const CONNECT_MAX_US = 4_000_000
+/** How long a limiter may take to connect or to say something, doubled likewise: one that is only busy is not given up for ever. */
+const PATIENCE_MIN_US = 1_000_000
+const PATIENCE_MAX_US = 4_000_000
 /** A limiter that says nothing for this long is not asked while another one answers. */
 const SLOW_US = 100_000
 /** Questions that may wait for one limiter. It holds no more than it answers within a deadline. */
@@ -63,7 +63,7 @@ export const openReplica = ({ openLink, monotonicClock, timers, randomness, even
   const open = (): CheckStream => {
     const stream: CheckStream = openCheckStream({
       openLink,
-      connectWithinUs: Math.min(CONNECT_MIN_US * 2 ** failures, CONNECT_MAX_US),
+      patienceUs: Math.min(PATIENCE_MIN_US * 2 ** failures, PATIENCE_MAX_US),
       monotonicClock,
       timers,
       events: {
