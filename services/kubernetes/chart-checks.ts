@@ -1,0 +1,95 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { chart, e2eValues, setValues } from './installation.ts'
+import type { Report } from './report.ts'
+import { run } from './shell.ts'
+
+const valueFiles = async () => {
+  const folder = join(chart, 'ci')
+  return (await readdir(folder)).toSorted().map((name) => ({ name, path: join(folder, name) }))
+}
+
+const render = (...args: readonly string[]) => run('helm', ['template', 'weir', chart, ...args])
+
+/** Values that must be refused, and what the refusal must say. */
+const refused = [
+  { values: { 'limiter.replica': 3 }, says: "additional properties 'replica' not allowed" },
+  { values: { 'limiter.mode': 'deployment' }, says: "must be one of 'service', 'sidecar', 'both'" },
+  { values: { 'limiter.replicas': 0 }, says: '/limiter/replicas' },
+  { values: { 'api.trustedProxies[0]': '0.0.0.0/0' }, says: '/api/trustedProxies/0' },
+  { values: { 'policies[0].policies[0].capacty': 3 }, says: "'capacty' not allowed" },
+  { values: { 'ingress.enabled': true }, says: 'ingress.enabled needs api.trustedProxies' },
+  { values: { 'gatewayRoute.enabled': true }, says: 'gatewayRoute.enabled needs api.trustedProxies' },
+  { values: { 'redis.embedded.enabled': false }, says: 'there is no Redis: set redis.external.url' },
+  { values: { 'redis.external.url': 'redis://host' }, says: 'set redis.embedded.enabled to false' },
+  {
+    values: { 'redis.embedded.enabled': false, 'redis.external.url': 'memory:' },
+    says: 'memory:, which each limiter has for itself, but there are 2 limiters',
+  },
+  {
+    values: { 'redis.embedded.enabled': false, 'redis.external.url': 'memory:', 'limiter.mode': 'sidecar' },
+    says: 'its limit once in each API pod',
+  },
+  {
+    values: { 'redis.embedded.enabled': false, 'redis.external.url': 'redis://:password@host' },
+    says: '/redis/external/url',
+  },
+  { values: { 'database.embedded.enabled': false }, says: 'the API needs one database, but none is given' },
+  {
+    values: { 'database.existingSecret': 'mine' },
+    says: 'the API needs one database, but database.embedded.enabled and',
+  },
+  {
+    values: { 'database.embedded.enabled': false, 'database.pglite': true },
+    says: 'database.pglite keeps the orders in one API pod',
+  },
+  { values: { 'api.enabled': false, 'limiter.mode': 'both' }, says: 'no pod to put a sidecar into' },
+  { values: { 'limiter.autoscaling.minReplicas': 20 }, says: 'minReplicas is 20, more than maxReplicas, 10' },
+] as const
+
+/** What the chart is before anything is installed: valid, and deaf to nonsense. */
+export const checkChart = async ({ claim }: Report) => {
+  const lint = await run('helm', ['lint', '--strict', chart, '--values', e2eValues])
+  claim('helm lint --strict finds nothing', lint.code === 0, lint.code === 0 ? '' : lint.stdout + lint.stderr)
+
+  for (const { name, path } of await valueFiles()) {
+    const rendered = await render('--values', path)
+    claim(`ci/${name} renders`, rendered.code === 0, rendered.stderr.trim())
+    if (rendered.code !== 0) continue
+    const applied = await run('kubectl', ['apply', '--dry-run=server', '--namespace', 'default', '-f', '-'], {
+      input: withoutForeignKinds(rendered.stdout),
+    })
+    claim(`ci/${name} is valid to the API server`, applied.code === 0, applied.stderr.trim())
+    checkEveryContainer(name, rendered.stdout, claim)
+  }
+  for (const { values, says } of refused) {
+    const rendered = await render(...setValues(values))
+    const told = rendered.code !== 0 && rendered.stderr.includes(says)
+    const given = Object.entries(values).map(([key, value]) => `${key}=${value}`)
+    claim(`${given.join(' ')} is refused: ${says}`, told, told ? '' : rendered.stderr.trim() || 'it renders')
+  }
+}
+
+/** Kinds that a cluster has only where their operator is. */
+const withoutForeignKinds = (manifests: string) =>
+  manifests
+    .split(/^---$/m)
+    .filter((manifest) => !/^kind: (PodMonitor|ServiceMonitor|PrometheusRule|HTTPRoute)$/m.test(manifest))
+    .join('---')
+
+const checkEveryContainer = (name: string, manifests: string, claim: Report['claim']) => {
+  const count = (pattern: RegExp) => manifests.match(pattern)?.length ?? 0
+  const containers = count(/^ +imagePullPolicy:/gm)
+  const counts = {
+    'readOnlyRootFilesystem: true': count(/readOnlyRootFilesystem: true/g),
+    'allowPrivilegeEscalation: false': count(/allowPrivilegeEscalation: false/g),
+    'capabilities: drop ALL': count(/drop: \[ALL\]/g),
+    'a memory limit': count(/^ +limits: ?(?:\n +)?\{? ?.*memory|^ +limits:\n +memory/gm),
+  }
+  const missing = Object.entries(counts).filter(([, found]) => found !== containers)
+  claim(
+    `ci/${name}: every container is read-only, without privileges and with a memory limit`,
+    missing.length === 0,
+    `${containers} containers${missing.map(([what, found]) => `, ${found} with ${what}`).join('')}`,
+  )
+}

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto'
+import type { Call } from '../conservation/history.ts'
+import { awaitTrue } from './await.ts'
+import type { Kubectl } from './cluster.ts'
+
+/** What a load run has seen of the API. */
+export type Seen = {
+  /** In the order in which they were sent; what is neither 200 nor 429 is `unknown`. */
+  readonly calls: readonly Call[]
+  /** How often each status came; 0 is no answer at all. */
+  readonly statuses: ReadonlyMap<number, number>
+  readonly latenciesMs: readonly number[]
+}
+
+export type Load = { readonly stop: () => Promise<Seen> }
+
+type Options = {
+  readonly kubectl: Kubectl
+  readonly image: string
+  readonly url: string
+  readonly key: string
+  readonly ratePerS: number
+  /** A new connection for each request, or connections that are kept. */
+  readonly connections: 'new' | 'kept'
+}
+
+/** Each request is a line when it is sent and one when it is answered: number, milliseconds, status, duration in milliseconds. */
+const script = ({ url, key, ratePerS, connections }: Options) => `
+import http from 'k6/http'
+import exec from 'k6/execution'
+export const options = {
+  discardResponseBodies: true,
+  noConnectionReuse: ${connections === 'new'},
+  scenarios: { steady: {
+    executor: 'constant-arrival-rate', rate: ${ratePerS}, timeUnit: '1s', duration: '30m', gracefulStop: '5s',
+    preAllocatedVUs: ${ratePerS}, maxVUs: ${ratePerS * 4},
+  } },
+}
+export default () => {
+  const number = exec.scenario.iterationInTest
+  console.log('> ' + number + ' ' + Date.now())
+  const { status, timings, error } = http.get(${JSON.stringify(url)}, { headers: { authorization: 'Bearer ${key}' }, timeout: '30s' })
+  console.log('< ' + number + ' ' + Date.now() + ' ' + status + ' ' + timings.duration.toFixed(2) + ' ' + (error || ''))
+}
+`
+
+/** Drives the API from a pod, at a steady rate, until it is told to stop. */
+export const startLoad = async (options: Options): Promise<Load> => {
+  const { kubectl, image } = options
+  const name = `load-${randomUUID().slice(0, 8)}`
+  await kubectl.apply({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name },
+    data: { 'steady.js': script(options) },
+  })
+  await kubectl.apply(loadPod(name, image))
+  const hasBegun = async () => (await kubectl.do('logs', name, '--tail=20')).includes('< ')
+  await awaitTrue('the load begins', 120_000, hasBegun)
+
+  return {
+    stop: async () => {
+      await kubectl.do('exec', name, '--', 'sh', '-c', 'kill -INT 1')
+      await awaitTrue('the load ends', 60_000, async () => {
+        const phase = await kubectl.do('get', 'pod', name, '--output', 'jsonpath={.status.phase}')
+        return phase === 'Succeeded' || phase === 'Failed'
+      })
+      const log = await kubectl.do('logs', name)
+      await kubectl.do('delete', 'pod,configmap', name, '--wait=false')
+      return readLog(log)
+    },
+  }
+}
+
+const loadPod = (name: string, image: string) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name },
+  spec: {
+    restartPolicy: 'Never',
+    automountServiceAccountToken: false,
+    securityContext: { runAsNonRoot: true, runAsUser: 10002, seccompProfile: { type: 'RuntimeDefault' } },
+    containers: [
+      {
+        name: 'k6',
+        image,
+        imagePullPolicy: 'IfNotPresent',
+        args: ['run', '--quiet', '--no-usage-report', '--log-format=raw', '/scripts/steady.js'],
+        env: [{ name: 'HOME', value: '/tmp' }],
+        securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+        volumeMounts: [{ name: 'scripts', mountPath: '/scripts' }],
+      },
+    ],
+    volumes: [{ name: 'scripts', configMap: { name } }],
+  },
+})
+
+const SENT = /^> (?<number>\d+) (?<ms>\d+)$/
+const ANSWERED = /^< (?<number>\d+) (?<ms>\d+) (?<status>\d+) (?<duration>[\d.]+)/
+
+export const readLog = (log: string): Seen => {
+  const sentMs = new Map<string, number>()
+  const answered = new Map<string, { readonly ms: number; readonly status: number; readonly duration: number }>()
+  for (const line of log.split('\n')) {
+    const sent = SENT.exec(line)?.groups
+    if (sent !== undefined) sentMs.set(sent['number'] ?? '', Number(sent['ms']))
+    const answer = ANSWERED.exec(line)?.groups
+    if (answer !== undefined)
+      answered.set(answer['number'] ?? '', {
+        ms: Number(answer['ms']),
+        status: Number(answer['status']),
+        duration: Number(answer['duration']),
+      })
+  }
+  const lastMs = Math.max(0, ...[...answered.values()].map(({ ms }) => ms), ...sentMs.values())
+  const calls = [...sentMs].map(([number, ms]): Call => {
+    const answer = answered.get(number)
+    // Whole milliseconds, rounded down: the answer may have come until the next one. What k6 broke off ends with the run.
+    const responseUs = ((answer?.ms ?? lastMs) + 1) * 1000
+    return { invokeUs: ms * 1000, responseUs, cost: 1, verdict: verdictOf(answer?.status), decidedLocally: false }
+  })
+  const statuses = new Map<number, number>()
+  for (const { status } of answered.values()) statuses.set(status, (statuses.get(status) ?? 0) + 1)
+  return { calls, statuses, latenciesMs: [...answered.values()].map(({ duration }) => duration) }
+}
+
+const verdictOf = (status: number | undefined): Call['verdict'] => {
+  switch (status) {
+    case 200:
+      return 'allow'
+    case 429:
+      return 'deny'
+    default:
+      return 'unknown'
+  }
+}

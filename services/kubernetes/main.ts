@@ -1,0 +1,88 @@
+// npm run e2e: the chart on a real Kubernetes, step by step; the last line is `N passed, N failed`. Arguments name the steps to run
+// after the installation (callers scaling upgrades faults sidecar), all of them if there are none.
+import { checkCallers } from './callers.ts'
+import { checkChart } from './chart-checks.ts'
+import type { Cluster } from './cluster.ts'
+import { checkFaults } from './faults.ts'
+import { findCluster } from './find-cluster.ts'
+import { installFirst } from './first-install.ts'
+import { type Installation, openInstallation, release, setValues } from './installation.ts'
+import { createReport, type Report } from './report.ts'
+import { checkScaling } from './scaling.ts'
+import { run as runProgram } from './shell.ts'
+import { checkSidecar } from './sidecar.ts'
+import { checkUninstall } from './uninstall.ts'
+import { checkUpgrades } from './upgrades.ts'
+
+const NAMESPACE = 'weir-e2e'
+const KEYS = 12
+
+const wanted = process.argv.slice(2)
+const isWanted = (step: string) => wanted.length === 0 || wanted.includes(step)
+
+/** Keys of as many owners, each with a bucket that nobody has touched, known to the installation. */
+const giveKeys = async (installation: Installation) => {
+  const made = []
+  for (let n = 0; n < KEYS; n++) made.push(await installation.createKey(`load-${n}`, 'pro'))
+  const lines = made.map(({ line }) => line).join('\n')
+  await installation.kubectl.do('create', 'secret', 'generic', 'load-keys', `--from-literal=api-keys=${lines}`)
+  await installation.upgrade(...setValues({ 'api.keys.existingSecret': 'load-keys', 'api.replicas': 2 }))
+  return made.map(({ key }) => key)
+}
+
+const runOn = async (cluster: Cluster, report: Report) => {
+  await report.step('the chart, before it is installed', () => checkChart(report))
+  await using installation = await openInstallation(cluster, NAMESPACE, report)
+  const isInstalled = await report.step('installed from nothing', () => installFirst(installation))
+  if (!isInstalled) return report.claim('what needs an installation was not run', false)
+  const diagnosed = async (name: string, work: () => Promise<void>) => {
+    if (!(await report.step(name, work))) await diagnose(installation)
+  }
+  if (isWanted('callers')) await diagnosed('who is charged', () => checkCallers(installation))
+  let keys: readonly string[] = []
+  await diagnosed('keys', async () => {
+    keys = await giveKeys(installation)
+  })
+  const [a = '', b = '', c = '', d = '', e = '', ...others] = keys
+  if (isWanted('scaling')) await diagnosed('exact while scaling', () => checkScaling(installation, a))
+  if (isWanted('upgrades')) await diagnosed('upgrades under load', () => checkUpgrades(installation, b))
+  if (isWanted('faults')) await diagnosed('faults', () => checkFaults(installation, others))
+  if (isWanted('sidecar')) await diagnosed('sidecar mode', () => checkSidecar(installation, [c, d, e]))
+  await diagnosed('uninstalled', () => checkUninstall(installation))
+}
+
+/** What to look at when a step failed, because the cluster is gone afterwards. */
+const diagnose = async ({ kubectl, report: { say } }: Installation) => {
+  say((await kubectl.try('get', 'pods', '-o', 'wide')).stdout)
+  const events = (await kubectl.try('get', 'events', '--sort-by=.lastTimestamp')).stdout.split('\n')
+  say(
+    events
+      .filter((line) => !/\bNormal\b/.test(line))
+      .slice(-15)
+      .join('\n'),
+  )
+  for (const component of ['limiter', 'api', 'redis']) {
+    const selector = `app.kubernetes.io/component=${component},app.kubernetes.io/instance=${release}`
+    const logs = await kubectl.try('logs', '--selector', selector, '--all-containers', '--tail=4', '--prefix')
+    say(logs.stdout.slice(-3_000))
+  }
+}
+
+const report = createReport(
+  (text) => process.stdout.write(text),
+  () => performance.now(),
+)
+const found = await (async () => {
+  let cluster: Awaited<ReturnType<typeof findCluster>> | undefined
+  await report.step('a cluster', async () => {
+    cluster = await findCluster(process.env, report.say)
+  })
+  return cluster
+})()
+if (found?.ok) {
+  await using cluster = found.cluster
+  report.say(cluster.name)
+  report.say((await runProgram('kubectl', ['get', 'nodes', '--output', 'wide', '--no-headers'])).stdout.trim())
+  await runOn(cluster, report)
+} else report.claim('there is a Kubernetes', false, found?.why)
+process.exitCode = report.finish().failed === 0 ? 0 : 1

@@ -1,0 +1,40 @@
+import { judge } from '../conservation/judge.ts'
+import { formatTotals } from '../conservation/totals.ts'
+import type { Seen } from './load.ts'
+import type { Report } from './report.ts'
+
+/** The policy `pro` of ci/e2e-values.yaml. */
+export const proRule = { capacityTokens: 200, refillTokens: 20, periodS: 1 }
+
+/** Holds what a load has seen to the law: exact, everybody answered, nothing but 200 and 429. */
+export const claimExact = (name: string, { calls, statuses }: Seen, decidedLocally: number, { claim, say }: Report) => {
+  const judgement = judge({ rule: proRule, calls, faultBound: { overTokens: 0, underTokens: 0 } })
+  const { totals, unexplained, worst } = judgement
+  say(formatTotals([{ name, totals: { ...totals, decidedLocally } }]))
+  const others = [...statuses].filter(([status]) => status !== 200 && status !== 429)
+  claim(
+    `${name}: no request fails`,
+    others.length === 0,
+    [...statuses].map(([status, count]) => `${count} × ${status === 0 ? 'no answer' : status}`).join(', '),
+  )
+  claim(`${name}: what was admitted is within the law`, totals.difference === 0, `difference ${totals.difference}`)
+  claim(
+    `${name}: in every window too, and every refusal is explained`,
+    (worst?.excessTokens ?? 0) <= 0 && unexplained.count === 0,
+    `worst window ${(worst?.excessTokens ?? 0).toFixed(2)} tokens, ${unexplained.count} unexplained`,
+  )
+  claim(`${name}: the bucket was empty, so that there was something to count`, totals.lowerBound !== undefined)
+  claim(`${name}: nothing was decided locally`, decidedLocally === 0, `${decidedLocally}`)
+}
+
+/** By how many tokens a load exceeded the law, where a fault may have let it. */
+export const overAdmission = ({ calls }: Seen) => {
+  const { totals, worst } = judge({ rule: proRule, calls, faultBound: { overTokens: 0, underTokens: 0 } })
+  return { totals, worstWindowTokens: Math.max(0, worst?.excessTokens ?? 0) }
+}
+
+export const failuresOf = ({ statuses }: Seen) =>
+  [...statuses].reduce((sum, [status, count]) => (status === 200 || status === 429 ? sum : sum + count), 0)
+
+export const percentile = (values: readonly number[], part: number) =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? 0
