@@ -50,7 +50,7 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   'api/orders': { imports: ['api/identify', 'api/database', 'api/http'], libraries: ['fastify', 'typebox', 'uuid'] },
   // The end-to-end suite on a real Kubernetes, a program of its own (npm run e2e).
-  kubernetes: { imports: ['conservation'], libraries: [] },
+  kubernetes: { imports: ['conservation'], libraries: ['yaml'] },
 }
 type Room = { readonly pure?: boolean; readonly imports: readonly string[]; readonly libraries: readonly string[] }
 

@@ -57,7 +57,7 @@ export const checkChart = async ({ claim }: Report) => {
     claim(`ci/${name} renders`, rendered.code === 0, rendered.stderr.trim())
     if (rendered.code !== 0) continue
     const applied = await run('kubectl', ['apply', '--dry-run=server', '--namespace', 'default', '-f', '-'], {
-      input: withoutForeignKinds(rendered.stdout),
+      input: withoutForeignKinds((await render('--skip-tests', '--values', path)).stdout),
     })
     claim(`ci/${name} is valid to the API server`, applied.code === 0, applied.stderr.trim())
     checkEveryContainer(name, rendered.stdout, claim)

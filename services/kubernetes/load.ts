@@ -85,7 +85,7 @@ const loadPod = (name: string, image: string) => ({
         name: 'k6',
         image,
         imagePullPolicy: 'IfNotPresent',
-        args: ['run', '--quiet', '--no-usage-report', '--log-format=raw', '/scripts/steady.js'],
+        command: ['k6', 'run', '--quiet', '--no-usage-report', '--log-format=raw', '/scripts/steady.js'],
         env: [{ name: 'HOME', value: '/tmp' }],
         securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
         volumeMounts: [{ name: 'scripts', mountPath: '/scripts' }],

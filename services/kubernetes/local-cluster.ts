@@ -11,12 +11,16 @@ const BUILD_DEADLINE_MS = 900_000
 const VOLUMES = '/tmp/hostpath_pv'
 const CA_BUNDLE = '/etc/ssl/certs/ca-certificates.crt'
 
+const BASE_IMAGE = 'localhost/node:24-bookworm-slim'
+const BASE_IMAGE_WITH_K6 = 'localhost/node-and-k6:24-bookworm-slim'
+
+// One image, under all these names: the base that the cluster's scripts make has Redis, PostgreSQL and nginx in it.
 const images: Images = {
   weir: { repository: 'localhost/weir', tags: ['e2e-1', 'e2e-2'] },
-  redis: { repository: 'localhost/redis', tag: '7.2-bookworm' },
-  postgres: { repository: 'localhost/postgres', tag: '15-bookworm' },
+  redis: { repository: 'localhost/redis', tag: 'e2e' },
+  postgres: { repository: 'localhost/postgres', tag: 'e2e' },
   k6: 'localhost/k6:e2e',
-  nginx: 'localhost/nginx:1-bookworm',
+  nginx: 'localhost/nginx:e2e',
 }
 
 /**
@@ -32,19 +36,19 @@ export const openLocalCluster = async (folder: string, say: (text: string) => vo
     say(`${what}: ${((performance.now() - startMs) / 1000).toFixed(0)} s`)
   }
 
-  await timed('programs of the cluster', () => script('build.sh', '--apt'))
+  const tools = await run('bash', ['-c', 'command -v containerd runc nft conntrack buildah'])
+  await timed('programs of the cluster', () => script('build.sh', ...(tools.code === 0 ? [] : ['--apt'])))
   const environment = await runOrThrow('bash', ['-c', `. ${folder}/env.sh; printf '%s\\n%s' "$PATH" "$KUBECONFIG"`])
   const [path = '', kubeconfig = ''] = environment.split('\n')
   process.env['PATH'] = path
   process.env['KUBECONFIG'] = kubeconfig
 
-  await timed('base image', () => script('base-image.sh', 'localhost/node:24-bookworm-slim', ...baseImages()))
+  await timed('base image', () => script('base-image.sh', BASE_IMAGE))
+  await timed('base image with k6', () => buildK6(path))
   await timed('image of Weir', buildWeir)
-  await timed('image of k6', () => buildK6(path))
   await timed('cluster up', () => script('up.sh'))
-  await timed('images loaded', () =>
-    script('load-image.sh', '--buildah', ...baseImages(), images.k6, ...images.weir.tags.map(weirImage)),
-  )
+  await timed('image loaded', () => script('load-image.sh', '--buildah', weirImage(images.weir.tags[0])))
+  await timed('its other names', () => nameImage(folder))
   for (const line of await imageSizes()) say(line)
 
   const volumes = openVolumes()
@@ -56,11 +60,20 @@ export const openLocalCluster = async (folder: string, say: (text: string) => vo
 }
 
 const weirImage = (tag: string) => `${images.weir.repository}:${tag}`
-const baseImages = () => [
+const otherNames = () => [
+  weirImage(images.weir.tags[1]),
   `${images.redis.repository}:${images.redis.tag}`,
   `${images.postgres.repository}:${images.postgres.tag}`,
+  images.k6,
   images.nginx,
 ]
+
+/** Loading it once takes long enough. */
+const nameImage = (folder: string) => {
+  const name = weirImage(images.weir.tags[0])
+  const commands = otherNames().map((other) => `CTR images tag --force ${name} ${other}`)
+  return runOrThrow('bash', ['-ec', [`. ${folder}/env.sh`, ...commands].join('\n')])
+}
 
 const buildEnvironment = () => ({
   ...process.env,
@@ -72,15 +85,15 @@ const buildEnvironment = () => ({
 })
 
 const buildWeir = async () => {
-  const [first, second] = images.weir.tags
-  const build = ['bud', '--pull-never', '--quiet', '--file', join(root, 'deploy/Dockerfile')]
+  const [first] = images.weir.tags
+  const build = ['bud', '--layers', '--pull-never', '--quiet', '--file', join(root, 'deploy/Dockerfile')]
   const options = ['--ignorefile', join(root, 'deploy/Dockerfile.dockerignore'), '--tag', weirImage(first)]
-  const certificates = ['--build-arg', `NODE_EXTRA_CA_CERTS=${CA_BUNDLE}`]
-  await runOrThrow('buildah', [...build, ...certificates, ...options, root], {
+  const settings = [`NODE_EXTRA_CA_CERTS=${CA_BUNDLE}`, `BASE_IMAGE=${BASE_IMAGE_WITH_K6}`]
+  const given = settings.flatMap((setting) => ['--build-arg', setting])
+  await runOrThrow('buildah', [...build, ...given, ...options, root], {
     deadlineMs: BUILD_DEADLINE_MS,
     env: buildEnvironment(),
   })
-  await runOrThrow('buildah', ['tag', weirImage(first), weirImage(second)])
 }
 
 const buildK6 = async (path: string) => {
@@ -88,8 +101,8 @@ const buildK6 = async (path: string) => {
   const folder = await mkdtemp(join(tmpdir(), 'weir-k6-'))
   try {
     await copyFile(found.stdout.trim(), join(folder, 'k6'))
-    await writeFile(join(folder, 'Dockerfile'), `FROM ${baseImages()[0]}\nCOPY k6 /usr/bin/k6\nENTRYPOINT ["k6"]\n`)
-    await runOrThrow('buildah', ['bud', '--pull-never', '--quiet', '--tag', images.k6, folder], {
+    await writeFile(join(folder, 'Dockerfile'), `FROM ${BASE_IMAGE}\nCOPY k6 /usr/bin/k6\n`)
+    await runOrThrow('buildah', ['bud', '--pull-never', '--layers', '--quiet', '--tag', BASE_IMAGE_WITH_K6, folder], {
       deadlineMs: BUILD_DEADLINE_MS,
       env: buildEnvironment(),
     })
@@ -100,7 +113,7 @@ const buildK6 = async (path: string) => {
 
 const imageSizes = async () => {
   const listed = await runOrThrow('buildah', ['images', '--format', '{{.Name}}:{{.Tag}} {{.Size}}'])
-  return listed.split('\n').filter((line) => line.includes('/node:') || line.includes(weirImage(images.weir.tags[0])))
+  return listed.split('\n').filter((line) => line.includes('/node') || line.includes(weirImage(images.weir.tags[0])))
 }
 
 /** Opens each new volume to its pod, as fsGroup does with volumes of a real storage class. */
