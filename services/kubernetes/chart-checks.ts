@@ -44,6 +44,7 @@ const refused = [
     says: 'database.pglite keeps the orders in one API pod',
   },
   { values: { 'api.enabled': false, 'limiter.mode': 'both' }, says: 'no pod to put a sidecar into' },
+  { values: { 'limiter.tls.existingSecret': 'certificates' }, says: 'api.limiter.tls.existingSecret is not set' },
   { values: { 'limiter.autoscaling.minReplicas': 20 }, says: 'minReplicas is 20, more than maxReplicas, 10' },
 ] as const
 
@@ -74,7 +75,7 @@ export const checkChart = async ({ claim }: Report) => {
 const withoutForeignKinds = (manifests: string) =>
   manifests
     .split(/^---$/m)
-    .filter((manifest) => !/^kind: (PodMonitor|ServiceMonitor|PrometheusRule|HTTPRoute)$/m.test(manifest))
+    .filter((manifest) => !/^kind: (Certificate|PodMonitor|ServiceMonitor|PrometheusRule|HTTPRoute)$/m.test(manifest))
     .join('---')
 
 const checkEveryContainer = (name: string, manifests: string, claim: Report['claim']) => {

@@ -49,7 +49,7 @@ export const openInstallation = async (
     report,
     helm,
     upgrade: async (...set) => {
-      const values = installed ? ['--reuse-values'] : ['--values', e2eValues, ...imageValues(cluster)]
+      const values = installed ? ['--reset-then-reuse-values'] : ['--values', e2eValues, ...imageValues(cluster)]
       const ran = await helm(
         ...['upgrade', '--install', release, chart, '--wait', '--timeout', `${HELM_DEADLINE_S}s`],
         ...values,

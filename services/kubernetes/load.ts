@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import type { Call } from '../conservation/history.ts'
 import { awaitTrue } from './await.ts'
 import type { Kubectl } from './cluster.ts'
@@ -24,37 +25,19 @@ type Options = {
   readonly connections: 'new' | 'kept'
 }
 
-/** Each request is a line when it is sent and one when it is answered: number, milliseconds, status, duration in milliseconds. */
-const script = ({ url, key, ratePerS, connections }: Options) => `
-import http from 'k6/http'
-import exec from 'k6/execution'
-export const options = {
-  discardResponseBodies: true,
-  noConnectionReuse: ${connections === 'new'},
-  scenarios: { steady: {
-    executor: 'constant-arrival-rate', rate: ${ratePerS}, timeUnit: '1s', duration: '30m', gracefulStop: '5s',
-    preAllocatedVUs: ${ratePerS}, maxVUs: ${ratePerS * 4},
-  } },
-}
-export default () => {
-  const number = exec.scenario.iterationInTest
-  console.log('> ' + number + ' ' + Date.now())
-  const { status, timings, error } = http.get(${JSON.stringify(url)}, { headers: { authorization: 'Bearer ${key}' }, timeout: '30s' })
-  console.log('< ' + number + ' ' + Date.now() + ' ' + status + ' ' + timings.duration.toFixed(2) + ' ' + (error || ''))
-}
-`
+const script = readFileSync(new URL('steady-load.js', import.meta.url), 'utf8')
 
 /** Drives the API from a pod, at a steady rate, until it is told to stop. */
 export const startLoad = async (options: Options): Promise<Load> => {
-  const { kubectl, image } = options
+  const { kubectl } = options
   const name = `load-${randomUUID().slice(0, 8)}`
   await kubectl.apply({
     apiVersion: 'v1',
     kind: 'ConfigMap',
     metadata: { name },
-    data: { 'steady.js': script(options) },
+    data: { 'steady-load.js': script },
   })
-  await kubectl.apply(loadPod(name, image))
+  await kubectl.apply(loadPod(name, options))
   const hasBegun = async () => (await kubectl.do('logs', name, '--tail=20')).includes('< ')
   await awaitTrue('the load begins', 120_000, hasBegun)
 
@@ -72,7 +55,7 @@ export const startLoad = async (options: Options): Promise<Load> => {
   }
 }
 
-const loadPod = (name: string, image: string) => ({
+const loadPod = (name: string, { image, url, key, ratePerS, connections }: Options) => ({
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: { name },
@@ -85,8 +68,14 @@ const loadPod = (name: string, image: string) => ({
         name: 'k6',
         image,
         imagePullPolicy: 'IfNotPresent',
-        command: ['k6', 'run', '--quiet', '--no-usage-report', '--log-format=raw', '/scripts/steady.js'],
-        env: [{ name: 'HOME', value: '/tmp' }],
+        command: ['k6', 'run', '--quiet', '--no-usage-report', '--log-format=raw', '/scripts/steady-load.js'],
+        env: [
+          { name: 'HOME', value: '/tmp' },
+          { name: 'URL', value: url },
+          { name: 'KEY', value: key },
+          { name: 'RATE', value: String(ratePerS) },
+          { name: 'CONNECTIONS', value: connections },
+        ],
         securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
         volumeMounts: [{ name: 'scripts', mountPath: '/scripts' }],
       },

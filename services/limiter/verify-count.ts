@@ -1,6 +1,7 @@
 // node services/limiter/verify-count.ts dns:///NAME:PORT …: spends one new bucket through every limiter of these addresses at once, and
 // holds what they admit to the law of conservation. `helm test` runs it; the policy is the chart's own.
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import type { Call } from '../conservation/history.ts'
 import { formatTotals, totalsOf } from '../conservation/totals.ts'
 import { type Check, domainName } from '../contract/check.ts'
@@ -18,7 +19,7 @@ const DEADLINE_MS = 10_000
 
 const addressesOf = async (target: string) => {
   const { host, port } = /^dns:\/\/\/(?<host>.+):(?<port>\d+)$/.exec(target)?.groups ?? {}
-  if (host === undefined || port === undefined) return [target]
+  if (host === undefined || port === undefined || tls !== undefined) return [target]
   return (await systemNames.resolve(host)).map((address) =>
     address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`,
   )
@@ -35,8 +36,23 @@ const ask = async (transport: Transport, check: Check): Promise<Call & { readonl
   return { ...timed, verdict, decidedLocally: basis !== 'bucket', problem }
 }
 
+/** From the files that these settings name, as the API's are; a certificate is for a name and not for an address. */
+const readTls = () => {
+  const read = (name: string) => {
+    const path = process.env[name]
+    return path === undefined ? undefined : readFileSync(path, 'utf8')
+  }
+  const [ca, cert, key] = ['LIMITER_TLS_CA', 'LIMITER_TLS_CERT', 'LIMITER_TLS_KEY'].map(read)
+  if (ca === undefined) return undefined
+  const material = cert === undefined || key === undefined ? { ca } : { ca, identity: { cert, key } }
+  return () => material
+}
+
+const tls = readTls()
+
 const spend = async (address: string, check: Check) => {
-  await using transport = createStreamTransport({ address })
+  // No attribute has this name: every check goes to whichever limiter has least to do.
+  await using transport = createStreamTransport({ address, tls, affinity: 'none' })
   const calls: Awaited<ReturnType<typeof ask>>[] = []
   const caller = async () => {
     while (calls.length < CHECKS_PER_LIMITER) calls.push(await ask(transport, check))

@@ -1,0 +1,34 @@
+// Runs in k6, in a pod: asks for URL with KEY at RATE requests a second until it is stopped. Each request is a line when it is sent
+// (`> number time`) and one when it is answered (`< number time status duration`), in milliseconds; load.ts reads them.
+// biome-ignore-start lint/correctness/noUndeclaredDependencies: k6 brings these modules itself.
+import exec from 'k6/execution'
+import http from 'k6/http'
+
+// biome-ignore-end lint/correctness/noUndeclaredDependencies: until here.
+
+const { URL, KEY, RATE, CONNECTIONS } = __ENV
+
+export const options = {
+  discardResponseBodies: true,
+  noConnectionReuse: CONNECTIONS === 'new',
+  scenarios: {
+    steady: {
+      executor: 'constant-arrival-rate',
+      rate: Number(RATE),
+      timeUnit: '1s',
+      duration: '30m',
+      preAllocatedVUs: Number(RATE),
+      maxVUs: Number(RATE) * 4,
+    },
+  },
+}
+
+const ask = () => {
+  const number = exec.scenario.iterationInTest
+  console.log(`> ${number} ${Date.now()}`)
+  const { status, timings, error } = http.get(URL, { headers: { authorization: `Bearer ${KEY}` }, timeout: '30s' })
+  console.log(`< ${number} ${Date.now()} ${status} ${timings.duration.toFixed(2)} ${error}`)
+}
+
+// biome-ignore lint/style/noDefaultExport: k6 calls the default export.
+export default ask
