@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { copiedFiles } from './copied-files.ts'
 import { formatValues, readValues } from './values-table.ts'
 
 const read = (name: string) => readFileSync(fileURLToPath(new URL(`../../helm/weir/${name}`, import.meta.url)), 'utf8')
@@ -24,8 +25,14 @@ b:
   ])
 })
 
-test("the README's table is what values.yaml says (npm run chart-docs writes it)", () => {
+test("the README's table is what values.yaml says (npm run chart writes it)", () => {
   expect(read('README.md')).toContain(formatValues(values))
+})
+
+test.each(copiedFiles)('the chart has %s as it is (npm run chart copies it)', (from, to) => {
+  expect(readFileSync(new URL(`../../${to}`, import.meta.url), 'utf8')).toBe(
+    readFileSync(new URL(`../../${from}`, import.meta.url), 'utf8'),
+  )
 })
 
 test('the schema knows every value, and nothing that is no value', () => {

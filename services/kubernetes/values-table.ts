@@ -49,7 +49,7 @@ const valuesOf = ({ key, value }: Pair, parent: string, above: string): readonly
 }
 
 /** Written as a whole and not value by value. */
-const isWhole = (name: string) => name === 'resources' || name === 'image'
+const isWhole = (name: string) => name === 'resources' || name === 'image' || name === 'labels'
 
 const commentOf = (key: unknown) => cleaned(isScalar(key) ? (key.commentBefore ?? '') : '')
 
