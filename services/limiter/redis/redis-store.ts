@@ -1,5 +1,6 @@
+import type { Rule } from '../../bucket/rule.ts'
 import type { AskedBucket, Reading, Take, TakeOutcome } from '../core/store.ts'
-import type { Debit, RemoteStore } from '../share/debit.ts'
+import type { Debit, DebitOutcome, RemoteStore } from '../share/debit.ts'
 import { type AskOptions, createAsk } from './ask.ts'
 import { createCredits } from './credits.ts'
 import { createGroupTakes, type GroupTake } from './group-take.ts'
@@ -70,7 +71,7 @@ export const createRedisStore = ({ deadlineMs, ...options }: Options): RemoteSto
 
   const deadlineUs = () => monotonicUs() + deadlineMs * 1000
 
-  const debit = async ({ asked, nano, id }: Debit) => {
+  const debit = async ({ asked, nano, id }: Debit): Promise<DebitOutcome> => {
     const answered = await ask(
       asked.group,
       {
@@ -82,9 +83,10 @@ export const createRedisStore = ({ deadlineMs, ...options }: Options): RemoteSto
       },
       monotonicUs() + DEBIT_DEADLINE_MS * 1000,
     )
-    const late = answered.ok ? ({ kind: 'ran' } as const) : await answered.late
-    if (late.kind === 'ran') return 'charged'
-    return late.kind === 'unknown' ? 'unknown' : 'not_charged'
+    const came = answered.ok ? ({ kind: 'ran', value: answered.value } as const) : await answered.late
+    if (came.kind !== 'ran') return { kind: came.kind === 'unknown' ? 'unknown' : 'not_charged' }
+    const [before = full()] = came.value.readings
+    return { kind: 'charged', reading: came.value.replayed ? before : debited(before, asked.rule, nano) }
   }
 
   return {
@@ -103,6 +105,11 @@ export const createRedisStore = ({ deadlineMs, ...options }: Options): RemoteSto
 }
 
 const full = (): Reading => ({ bucket: { deficitNano: 0, atUs: 0 }, held: true })
+
+const debited = (before: Reading, { capacityTokens }: Rule, nano: number): Reading => {
+  const { deficitNano, atUs } = before.bucket
+  return { ...before, bucket: { deficitNano: Math.min(deficitNano + nano, capacityTokens * NANO), atUs } }
+}
 
 const bounded = (asked: AskedBucket): AskedBucket => ({ ...asked, key: boundedName(asked.key) })
 

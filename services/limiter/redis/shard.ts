@@ -54,7 +54,7 @@ export const createShard = ({ run, timers, randomness, monotonicUs, onChange }: 
     ask: async (key, question, deadlineUs) => {
       const permit = breaker.admit()
       if (permit === undefined) return NOT_RUN
-      const { buckets, cost } = question
+      const { kind, buckets, cost } = question
       const waitUs = Math.max(0, deadlineUs - monotonicUs())
       return new Promise((resolve) => {
         let isSettled = false
@@ -69,7 +69,8 @@ export const createShard = ({ run, timers, randomness, monotonicUs, onChange }: 
               breaker.report(permit, outcome.fate === 'refused' ? 'inconclusive' : 'failed')
               return resolve(outcome.fate === 'unknown' ? UNKNOWN : NOT_RUN)
             }
-            const value = replay(buckets, cost, outcome.result, outcome.place)
+            // A debit tells how the bucket stood before it.
+            const value = replay(buckets, kind === 'debit' ? 0 : cost, outcome.result, outcome.place)
             if (tellLate !== undefined) return tellLate({ kind: 'ran', value })
             breaker.report(permit, 'answered')
             resolve({ ok: true, value })

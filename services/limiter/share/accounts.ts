@@ -29,8 +29,8 @@ export type Accounts = {
   readonly charge: (asked: AskedBucket, share: Share, costTokens: number) => void
   /** The store has not yet said whether it charged a take that was admitted here. The returned function tells, once. */
   readonly unsettled: (asked: AskedBucket, costTokens: number) => (charged: boolean) => void
-  /** Closes the account: what the store is still owed, in nano-tokens; what has been refilled since is owed no more. */
-  readonly close: (asked: AskedBucket) => number
+  /** Closes the account: what the store is still owed, and the bucket as it is thought to be; what has been refilled is owed no more. */
+  readonly close: (asked: AskedBucket) => { readonly owedNano: number; readonly local: Bucket } | undefined
   /** What is to be charged again after all. */
   readonly owe: (asked: AskedBucket, nano: number) => void
   /** Buckets of which the store is owed something, and no reply is awaited. */
@@ -115,7 +115,7 @@ export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_AC
     close: (asked) => {
       const account = accounts.get(nameOf(asked))
       accounts.delete(nameOf(asked))
-      return account === undefined ? 0 : bringUpToDate(account).owedNano
+      return account === undefined ? undefined : bringUpToDate(account)
     },
     owe: (asked, nano) => {
       const share = look(asked)

@@ -2,7 +2,8 @@ import type { Randomness } from '../../seams/randomness.ts'
 import type { Timers } from '../../seams/timers.ts'
 import { type AskedBucket, REMEMBERED_US } from '../core/store.ts'
 import type { Accounts } from './accounts.ts'
-import type { Debit, RemoteStore } from './debit.ts'
+import type { Debit, DebitOutcome, RemoteStore } from './debit.ts'
+import type { Remembered } from './remembered.ts'
 
 /** How often accounts are looked through for what can be paid, at random, so that limiters do not come in step. */
 const ROUND_MIN_MS = 100
@@ -23,6 +24,7 @@ export type Debts = {
 
 type Options = {
   readonly accounts: Accounts
+  readonly remembered: Pick<Remembered, 'assume' | 'learn'>
   readonly remote: RemoteStore
   readonly monotonicUs: () => number
   readonly timers: Timers
@@ -30,26 +32,44 @@ type Options = {
 }
 
 /** Charges the store, once, for what was admitted without it. */
-export const createDebts = ({ accounts, remote, monotonicUs, timers, randomness }: Options): Debts => {
+export const createDebts = ({ accounts, remembered, remote, monotonicUs, timers, randomness }: Options): Debts => {
   const prefix = randomness().toString(36).slice(2)
   let sent = 0
   let roundIsDue = false
   let chargedNano = 0
   let lostNano = 0
 
+  /** Asks again while nobody knows whether it was charged; that the store does not answer then says nothing of the first time. */
+  const chargeOnce = async (debit: Debit): Promise<DebitOutcome> => {
+    const resendUntilUs = monotonicUs() + RESEND_WITHIN_US
+    for (let mayBeCharged = false; ; ) {
+      const outcome = await remote.debit(debit)
+      if (outcome.kind === 'unknown') mayBeCharged = true
+      if (outcome.kind === 'charged' || !mayBeCharged) return outcome
+      if (monotonicUs() >= resendUntilUs) return { kind: 'unknown' }
+      await new Promise<void>((resolve) => timers.after(ROUND_MIN_MS, resolve))
+    }
+  }
+
   const pay = async (asked: AskedBucket) => {
-    const nano = accounts.close(asked)
-    if (nano === 0) return
+    const closed = accounts.close(asked)
+    if (closed === undefined || closed.owedNano === 0) return
+    const nano = closed.owedNano
+    // Whoever asks here before the store's word has come finds what was spent.
+    remembered.assume(asked, closed.local)
     sent += 1
     const debit: Debit = { asked, nano, id: `debit ${prefix} ${sent}` }
-    const startUs = monotonicUs()
-    let outcome = await remote.debit(debit)
-    if (outcome === 'unknown' && monotonicUs() - startUs < RESEND_WITHIN_US) outcome = await remote.debit(debit)
-    if (outcome === 'charged') chargedNano += nano
-    else if (outcome === 'unknown') lostNano += nano
-    else {
-      accounts.owe(asked, nano)
-      payInTime()
+    const outcome = await chargeOnce(debit)
+    switch (outcome.kind) {
+      case 'charged':
+        chargedNano += nano
+        return remembered.learn(asked, outcome.reading, 0)
+      case 'unknown':
+        lostNano += nano
+        return
+      case 'not_charged':
+        accounts.owe(asked, nano)
+        payInTime()
     }
   }
 

@@ -24,6 +24,8 @@ export type Remembered = {
   readonly recall: (asked: AskedBucket) => Bucket
   /** This limiter's part of the tokens granted lately from the bucket, 0 to 1; `undefined`: too little is known. */
   readonly part: (asked: AskedBucket) => number | undefined
+  /** The bucket as it must be by what this limiter did, where the store has not yet said. */
+  readonly assume: (asked: AskedBucket, bucket: Bucket) => void
   readonly forget: (asked: AskedBucket) => void
   readonly size: () => number
 }
@@ -76,6 +78,11 @@ export const createRemembered = (monotonicUs: () => number, maxBuckets = MAX_BUC
       const known = entries.get(nameOf(asked))
       if (known === undefined || monotonicUs() - known.askedAtUs > STALE_US) return undefined
       return partOf(known) ?? known.part
+    },
+    assume: (asked, bucket) => {
+      const known = entries.get(nameOf(asked))
+      if (known === undefined) add(nameOf(asked), bucket, 0, monotonicUs())
+      else known.bucket = bucket
     },
     forget: (asked) => entries.delete(nameOf(asked)),
     size: () => entries.size,

@@ -48,12 +48,12 @@ export const createSharedStore = (nowUs: () => number) => {
       reset: (buckets) => memory.reset(buckets),
       isAnswering: () => weather === 'up',
       debit: async ({ asked, nano, id }) => {
-        if (weather !== 'up') return 'not_charged'
-        if (debits.has(id)) return 'charged'
+        if (weather !== 'up') return { kind: 'not_charged' }
+        if (!debits.has(id)) await chargeByForce(asked, Math.ceil(nano / nanoTokens(1)))
         debits.add(id)
-        const whole = Math.ceil(nano / nanoTokens(1))
-        await chargeByForce(asked, whole)
-        return 'charged'
+        const left = await take({ cost: 0, buckets: [asked] })
+        const [reading] = left.kind === 'counted' ? left.readings : []
+        return reading === undefined ? { kind: 'unknown' } : { kind: 'charged', reading }
       },
     }
     return {

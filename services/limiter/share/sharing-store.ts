@@ -47,7 +47,7 @@ export const createSharingStore = ({ remote, replicas, monotonicUs, timers, rand
     recall: remembered.recall,
     part: (asked) => remembered.part(asked) ?? 1 / Math.max(1, replicas()),
   })
-  const debts = createDebts({ accounts, remote, monotonicUs, timers, randomness })
+  const debts = createDebts({ accounts, remembered, remote, monotonicUs, timers, randomness })
 
   const learn = ({ buckets, cost }: Take, { granted, replayed, readings }: Counted) => {
     for (const [index, asked] of buckets.entries()) {

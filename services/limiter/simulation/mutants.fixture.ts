@@ -10,14 +10,20 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'what was admitted without the store is never charged',
     file: 'share/debts.ts',
-    find: 'let outcome = await remote.debit(debit)',
-    put: `let outcome: string = 'charged'`,
+    find: 'const outcome = await chargeOnce(debit)',
+    put: `const outcome = { kind: 'nobody' } as unknown as DebitOutcome`,
   },
   {
     name: 'a debt is charged twice',
     file: 'share/debts.ts',
-    find: `if (outcome === 'charged') chargedNano += nano`,
-    put: `if (outcome === 'charged') void remote.debit({ ...debit, id: debit.id + '!' })`,
+    find: 'chargedNano += nano',
+    put: `void remote.debit({ ...debit, id: debit.id + '!' })`,
+  },
+  {
+    name: 'that a debit is not sent a second time is taken for its never having been charged',
+    file: 'share/debts.ts',
+    find: `if (outcome.kind === 'unknown') mayBeCharged = true`,
+    put: `mayBeCharged = outcome.kind === 'unknown'`,
   },
   {
     name: 'a debt that could not be charged is forgotten',
@@ -80,6 +86,12 @@ export const mutants: readonly Mutant[] = [
     put: 'if (String(withdraw).length > 0) return resolve(NOT_RUN)',
   },
   {
+    name: 'a share begins anew when its debt has been charged',
+    file: 'share/debts.ts',
+    find: 'return remembered.learn(asked, outcome.reading, 0)',
+    put: 'return remembered.assume(asked, { deficitNano: 0, atUs: monotonicUs() })',
+  },
+  {
     name: 'late replies are not heard',
     file: 'redis/group-take.ts',
     find: `const isCharged = late.kind === 'ran' && late.value.granted`,
@@ -96,12 +108,6 @@ export const mutants: readonly Mutant[] = [
     file: '../breaker/breaker.ts',
     find: `state = outcome === 'answered' ? closed() : open()`,
     put: 'state = open()',
-  },
-  {
-    name: 'a shard is never given up',
-    file: '../breaker/breaker.ts',
-    find: `state = open()\n        onChange('open')`,
-    put: '',
   },
   {
     name: 'nobody watches the deadline',

@@ -8,15 +8,18 @@ const SOCKET_TIMEOUT_US = 2_000_000
 
 /**
  * `stalled`: what arrives is run when it is over. `deaf`: it is never run. `mute`: it is run, and the reply is lost. `refusing`: an
- * error says that nothing was run. `slow`: it takes longer than a limiter waits.
+ * error says that nothing was run. `cut`: it is run, and the connection ends instead of a reply. `slow`: it takes longer than a
+ * limiter waits.
  */
-export type Condition = 'well' | 'stalled' | 'deaf' | 'mute' | 'refusing' | 'slow'
+export type Condition = 'well' | 'stalled' | 'deaf' | 'mute' | 'cut' | 'refusing' | 'slow'
 
 export type NodeModel = {
   readonly run: RunScript
   readonly setCondition: (condition: Condition) => void
   /** Tokens granted in replies that were lost, by bucket. */
   readonly unheard: Charged
+  /** Calls that were run a second time. */
+  readonly repeated: () => number
 }
 
 type Options = {
@@ -32,11 +35,14 @@ export const createNodeModel = ({ time, random, charged, deadlineUs }: Options):
   const unheard: Charged = new Map()
   let condition: Condition = 'well'
   let stalled: (() => void)[] = []
+  const run = new WeakSet<object>()
+  let repeated = 0
 
   const travelUs = () => random.whole(50, 1_500) + (condition === 'slow' ? random.whole(0, 2 * deadlineUs) : 0)
 
   return {
     unheard,
+    repeated: () => repeated,
     setCondition: (next) => {
       condition = next
       if (next === 'stalled') return
@@ -48,17 +54,20 @@ export const createNodeModel = ({ time, random, charged, deadlineUs }: Options):
       new Promise((resolve, reject) => {
         const giveUp = () => time.afterUs(SOCKET_TIMEOUT_US, () => reject(new Error('Socket timeout')))
         const execute = () => {
-          const isMute = condition === 'mute'
+          if (run.has(operations)) repeated += 1
+          run.add(operations)
+          const isLost = condition === 'mute' || condition === 'cut'
           const results = operations.map((operation) => redis.run(operation, time.nowUs()))
           const backUs = travelUs()
-          if (isMute)
+          if (isLost)
             for (const [index, { key, kind, cost, buckets }] of operations.entries())
               if (kind === 'take')
                 for (const { key: bucketKey } of buckets) {
                   const name = `${key} ${bucketKey}`
                   unheard.set(name, (unheard.get(name) ?? 0) + (results[index]?.granted ?? 0) * cost)
                 }
-          if (isMute) giveUp()
+          if (condition === 'cut') time.afterUs(backUs, () => reject(new Error('read ECONNRESET')))
+          else if (isLost) giveUp()
           else time.afterUs(backUs, () => resolve({ droppedBuckets: 0, results }))
         }
         time.afterUs(travelUs(), () => {
@@ -72,6 +81,7 @@ export const createNodeModel = ({ time, random, charged, deadlineUs }: Options):
             case 'well':
             case 'slow':
             case 'mute':
+            case 'cut':
               return execute()
           }
         })
