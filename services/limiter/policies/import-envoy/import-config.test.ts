@@ -266,6 +266,22 @@ test('each policy says where it came from', () => {
   expect(text).toContain('  # config.yaml:3\n  - name: a\n')
 })
 
+test('in shadow every limit is rehearsed, and a limit of 0 is left out', () => {
+  const text = `
+domain: d
+descriptors:
+  - { key: a, rate_limit: { unit: day, requests_per_unit: 7 } }
+  - { key: b, rate_limit: { unit: day, requests_per_unit: 0 } }
+  - { key: c, rate_limit: { unlimited: true } }
+`
+  const imported = importConfig([{ name: 'config.yaml', text }], { shadow: true })
+  const { policies } = setOf(imported.ok ? (imported.files[0]?.text ?? '') : '')
+  expect(policies).toMatchObject([
+    { name: 'a', mode: 'shadow' },
+    { name: 'c', kind: 'exempt' },
+  ])
+})
+
 describe('what cannot be expressed is refused by name and address', () => {
   const limit = 'rate_limit: { unit: day, requests_per_unit: 1 }'
   test.each([

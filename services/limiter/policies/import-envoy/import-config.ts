@@ -3,7 +3,7 @@ import { isMapping } from '../fields.ts'
 import { parsePolicies } from '../parse.ts'
 import type { PolicyFile, PolicyProblem } from '../problem.ts'
 import { parseSource, type SourceDocument } from '../source.ts'
-import { policiesOf } from './policies-of.ts'
+import { type ImportedDomain, policiesOf } from './policies-of.ts'
 import { type ReadRules, readRules } from './rule.ts'
 import { writeDomain } from './write-domain.ts'
 
@@ -15,8 +15,13 @@ export type ImportedFile = { readonly domain: string; readonly text: string }
 
 type Read = { readonly file: string; readonly document: SourceDocument; readonly domain: string } & ReadRules
 
+type Options = {
+  /** All limits in shadow: what they would decide is counted, and nobody is refused. */
+  readonly shadow?: boolean
+}
+
 /** envoyproxy/ratelimit's configuration as policy files, one for each domain; nothing of it if something cannot be expressed. */
-export const importConfig = (configs: readonly PolicyFile[]): ImportedConfig => {
+export const importConfig = (configs: readonly PolicyFile[], { shadow = false }: Options = {}): ImportedConfig => {
   const sources = configs.map((config) => ({ file: config.name, ...parseSource(config) }))
   const syntax = sources.flatMap(({ problems }) => problems)
   const read = sources.flatMap(({ file, documents }) =>
@@ -32,7 +37,7 @@ export const importConfig = (configs: readonly PolicyFile[]): ImportedConfig => 
   const files = imported.map(({ file, document, domain, result }) => ({
     domain,
     text: writeDomain({
-      ...result,
+      ...(shadow ? inShadow(result) : result),
       domain,
       originOf: ({ path }) => `${file.replace(/.*\//, '')}:${document.placeOf(path, 'value').line}`,
     }),
@@ -42,6 +47,15 @@ export const importConfig = (configs: readonly PolicyFile[]): ImportedConfig => 
   const notes = imported.flatMap((one) => locate([...one.notes, ...one.result.notes], one))
   return { ok: true, files, notes: inOrder(notes) }
 }
+
+const inShadow = (domain: ImportedDomain): ImportedDomain => ({
+  ...domain,
+  // A limit of 0 cannot be rehearsed: it is known to refuse everybody.
+  policies: domain.policies.flatMap((policy) => {
+    if (policy.kind === 'block') return []
+    return policy.kind === 'exempt' ? [policy] : [{ ...policy, kind: { ...policy.kind, mode: 'shadow' as const } }]
+  }),
+})
 
 const inOrder = (problems: readonly PolicyProblem[]) =>
   problems.toSorted((a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.column - b.column)
