@@ -19,8 +19,12 @@ const rooms: Readonly<Record<string, Room>> = {
   platform: { imports: ['seams'], libraries: ['pino', 'prom-client'] },
   'limiter/core': { pure: true, imports: ['contract', 'bucket'], libraries: [] },
   'limiter/policies': { imports: ['contract', 'seams', 'bucket', 'limiter/core'], libraries: ['yaml', 'zod'] },
+  'limiter/witness': { pure: true, imports: ['bucket', 'limiter/core'], libraries: [] },
   'limiter/share': { pure: true, imports: ['seams', 'bucket', 'limiter/core'], libraries: [] },
-  'limiter/redis': { imports: ['seams', 'bucket', 'breaker', 'limiter/core', 'limiter/share'], libraries: ['ioredis'] },
+  'limiter/redis': {
+    imports: ['seams', 'bucket', 'breaker', 'limiter/core', 'limiter/witness', 'limiter/share'],
+    libraries: ['ioredis'],
+  },
   'limiter/listen': { imports: [], libraries: [] },
   'limiter/simulation': {
     imports: ['contract', 'seams', 'bucket', 'conservation', 'limiter/core', 'limiter/share', 'limiter/redis'],

@@ -28,7 +28,7 @@ const countFormats = ({ nodes }: RedisCluster) => {
   const count = { 1: 0, 2: 0 }
   const script = `
     local count = { 0, 0 }
-    for _, key in ipairs(redis.call('KEYS', 'weir:{*')) do
+    for _, key in ipairs(redis.call('KEYS', 'weir:{*}:s:api:*')) do
       local format = string.byte(redis.call('GET', key))
       count[format] = count[format] + 1
     end

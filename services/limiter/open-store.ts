@@ -11,6 +11,7 @@ import type { StoreObserver } from './redis/observe-run.ts'
 import { openRedisStore } from './redis/open-redis-store.ts'
 import type { LimiterSettings } from './settings.ts'
 import { createSharingStore, type SharingStats } from './share/sharing-store.ts'
+import type { WitnessStats } from './witness/witnesses.ts'
 
 /** While the store is away every call fails: one line a second says so. */
 const STORE_ERROR_LOG_MS = 1_000
@@ -24,6 +25,8 @@ export type RedisStoreStats = SharingStats & {
   readonly givenUpShards: number
   /** Limiters that shared the store lately. */
   readonly limiters: number
+  /** None where LIMITER_WITNESSES is off. */
+  readonly witnesses: WitnessStats | undefined
 }
 
 export type OpenStore =
@@ -69,6 +72,7 @@ export const openStore = async (settings: LimiterSettings, log: Log, observer: O
     deadlineMs: settings.LIMITER_STORE_DEADLINE_MS,
     shardCount: settings.LIMITER_SHARDS,
     stateFormat: settings.LIMITER_STATE_FORMAT,
+    witnessing: settings.LIMITER_WITNESSES === 'on',
     ...seams,
     onGivenUp: (shards) => {
       logOutage(log, givenUpShards, shards)
@@ -88,7 +92,10 @@ export const openStore = async (settings: LimiterSettings, log: Log, observer: O
     store: { ...sharing.store, [Symbol.asyncDispose]: dispose },
     localStore: sharing.local,
     ledger: opened.ledger,
-    stats: { kind: 'redis', read: () => ({ ...sharing.stats(), givenUpShards, limiters: replicas() }) },
+    stats: {
+      kind: 'redis',
+      read: () => ({ ...sharing.stats(), givenUpShards, limiters: replicas(), witnesses: opened.witnessStats?.() }),
+    },
   }
 }
 

@@ -41,6 +41,7 @@ const table = {
   LIMITER_STORE_DEADLINE_MS: withDefault(wholeNumber(1, 60_000), 15),
   LIMITER_SHARDS: withDefault(wholeNumber(1, 1024), 64),
   LIMITER_STATE_FORMAT: withDefault(stateFormat, 2),
+  LIMITER_WITNESSES: withDefault(oneOf('on', 'off'), 'on'),
   LIMITER_POLICIES: path,
   LIMITER_ENVOY_HEADERS: withDefault(oneOf('refusals', 'always', 'never'), 'refusals'),
   LIMITER_PEERS: notYet,

@@ -1,9 +1,11 @@
 import type { Randomness } from '../../seams/randomness.ts'
 import type { Timers } from '../../seams/timers.ts'
 import type { GroupKey } from '../core/store.ts'
+import type { Witnesses } from '../witness/witnesses.ts'
 import { type Answered, createShard, type Question } from './shard.ts'
 import type { RunScript } from './shard-queue.ts'
 import type { Shards } from './shards.ts'
+import { createWitnessedRun } from './witnessed-run.ts'
 
 export type Ask = {
   /** Runs one operation on the shard that holds the group. */
@@ -15,6 +17,8 @@ export type Ask = {
 export type AskOptions = {
   readonly shards: Shards
   readonly run: RunScript
+  /** Absent: replies are believed as they come. */
+  readonly witnesses?: Witnesses | undefined
   readonly timers: Timers
   readonly randomness: Randomness
   readonly monotonicUs: () => number
@@ -22,13 +26,15 @@ export type AskOptions = {
   readonly onGivenUp?: (shards: number) => void
 }
 
-export const createAsk = ({ shards, onGivenUp, ...options }: AskOptions): Ask => {
+export const createAsk = ({ shards, run, witnesses, onGivenUp, ...options }: AskOptions): Ask => {
   let givenUp = 0
   const onChange = (state: 'open' | 'closed') => {
     givenUp += state === 'open' ? 1 : -1
     onGivenUp?.(givenUp)
   }
-  const all = Array.from({ length: shards.count }, () => createShard({ ...options, onChange }))
+  const { monotonicUs } = options
+  const runOfShard = () => (witnesses === undefined ? run : createWitnessedRun({ run, witnesses, monotonicUs }))
+  const all = Array.from({ length: shards.count }, () => createShard({ ...options, run: runOfShard(), onChange }))
   const shardOf = (index: number) => {
     const shard = all[index]
     if (shard === undefined) throw new Error(`there is no shard ${index} of ${shards.count}`)

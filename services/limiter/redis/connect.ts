@@ -1,5 +1,5 @@
 import { Cluster, Redis } from 'ioredis'
-import { send } from './send.ts'
+import { type Sent, send } from './send.ts'
 import type { RedisAddress } from './store-address.ts'
 
 export type Credentials = {
@@ -13,6 +13,8 @@ export type Credentials = {
 export type RedisConnection = AsyncDisposable & {
   /** Sends one command to the node that has the key (the third argument of EVAL and EVALSHA). Rejects at once when there is no connection; see `send.ts`. */
   readonly call: (command: string, ...args: (string | Buffer)[]) => Promise<unknown>
+  /** The same, and the connection that it took. */
+  readonly callOver: (command: string, ...args: (string | Buffer)[]) => Promise<Sent>
   /** Resolves when commands can be sent; rejects with why not. */
   readonly connect: () => Promise<void>
 }
@@ -40,7 +42,8 @@ export const createConnection = ({ address, credentials, randomness, onError }: 
     onError(error)
   })
   return {
-    call: (command, ...args) => send(client, command, args),
+    call: async (command, ...args) => (await send(client, command, args)).reply,
+    callOver: (command, ...args) => send(client, command, args),
     // ioredis rejects with what followed from the error, not with the error.
     connect: () =>
       client.connect().catch((error: unknown) => {

@@ -1,12 +1,13 @@
 import { systemTimers } from '../../seams/timers.ts'
 import type { StoreUnderTest } from '../core/store.conformance.ts'
+import { createWitnesses } from '../witness/witnesses.ts'
 import { createConnection } from './connect.ts'
 import { createRedisStore } from './redis-store.ts'
 import { createRunScript } from './run-script.ts'
 import type { RunScript } from './shard-queue.ts'
 import { createShards } from './shards.ts'
 import { parseRedisAddress } from './store-address.ts'
-import type { StateFormat } from './take-script.ts'
+import { ruleHash, type StateFormat } from './take-script.ts'
 
 const shards = createShards(64)
 const seams = { timers: systemTimers, randomness: Math.random }
@@ -22,10 +23,13 @@ export const openControlledStore = async (
   const connection = createConnection({ address, credentials, randomness: Math.random, onError: () => {} })
   await connection.connect()
   let nowUs = Date.now() * 1000
+  // Unlike the store's clock it is never set back.
+  let passedUs = 0
   const monotonicUs = () => Math.floor(performance.now() * 1000)
   const runs = stateFormats.map((stateFormat) =>
     createRunScript({ connection, stateFormat, retryMs: 2_000, timers: systemTimers, monotonicUs, nowUs: () => nowUs }),
   )
+  const witnesses = createWitnesses({ monotonicUs: () => passedUs, ruleHash })
   let calls = 0
   const run: RunScript = (operations) => {
     const turn = runs[calls % runs.length]
@@ -33,10 +37,11 @@ export const openControlledStore = async (
     return turn === undefined ? Promise.reject(new Error('no format')) : turn(operations)
   }
   return {
-    store: createRedisStore({ shards, run, deadlineMs: 2_000, ...seams, monotonicUs: () => nowUs }),
+    store: createRedisStore({ shards, run, deadlineMs: 2_000, ...seams, monotonicUs: () => passedUs, witnesses }),
     nowUs: () => nowUs,
     advanceUs: (us: number) => {
       nowUs += us
+      passedUs += Math.max(0, us)
     },
     [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
   }

@@ -15,6 +15,8 @@ export type Credits = {
   readonly keep: (asked: AskedBucket, costTokens: number, after: Bucket) => void
   /** Takes a credit of exactly the cost out, if there is one. */
   readonly take: (asked: AskedBucket, costTokens: number) => Credit | undefined
+  /** Whether there is a credit of exactly the cost. */
+  readonly has: (asked: AskedBucket, costTokens: number) => boolean
   /** Puts back what a take did not need after all. */
   readonly putBack: (asked: AskedBucket, credit: Credit) => void
   readonly forget: (asked: AskedBucket) => void
@@ -70,6 +72,8 @@ export const createCredits = (monotonicUs: () => number): Credits => {
       store(asked, account)
       return credit
     },
+    has: (asked, costTokens) =>
+      accounts.has(nameOf(asked)) && (open(asked)?.credits.some((credit) => credit.costTokens === costTokens) ?? false),
     putBack: (asked, credit) => {
       const account = accounts.get(nameOf(asked))
       if (account !== undefined) store(asked, { ...account, credits: [...account.credits, credit] })

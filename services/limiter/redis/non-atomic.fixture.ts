@@ -10,12 +10,17 @@ export const nonAtomic = (connection: RedisConnection): RedisConnection => {
   const planted = takeScript.replace(READ, GIVEN)
   return {
     ...connection,
-    call: async (command, ...args) => {
-      if (command !== 'EVALSHA' || args[0] !== takeScriptSha1) return connection.call(command, ...args)
+    callOver: async (command, ...args) => {
+      if (command !== 'EVALSHA' || args[0] !== takeScriptSha1) return connection.callOver(command, ...args)
       const rest = args.slice(1)
       const keys = rest.slice(1, 1 + Number(rest[0]))
       const values = await Promise.all(keys.map((key) => connection.call('GET', key)))
-      return connection.call('EVAL', planted, ...rest, ...values.map((value) => (Buffer.isBuffer(value) ? value : '')))
+      return connection.callOver(
+        'EVAL',
+        planted,
+        ...rest,
+        ...values.map((value) => (Buffer.isBuffer(value) ? value : '')),
+      )
     },
   }
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Timers } from '../../seams/timers.ts'
 import type { RemoteStore } from '../share/debit.ts'
 import { createHighWater } from '../share/high-water.ts'
+import { createWitnesses, type WitnessStats } from '../witness/witnesses.ts'
 import { type Credentials, createConnection, type RedisConnection } from './connect.ts'
 import { startHeartbeats } from './heartbeats.ts'
 import { createLedger, type Ledger } from './ledger.ts'
@@ -10,7 +11,7 @@ import { createRedisStore } from './redis-store.ts'
 import { createRunScript } from './run-script.ts'
 import { createShards } from './shards.ts'
 import type { RedisAddress } from './store-address.ts'
-import type { StateFormat } from './take-script.ts'
+import { ruleHash, type StateFormat } from './take-script.ts'
 
 const SHARDS_KEY = 'weir:meta'
 const CONNECT_DEADLINE_MS = 10_000
@@ -21,6 +22,8 @@ export type OpenRedisStore =
       readonly store: RemoteStore & AsyncDisposable
       /** Limiters that shared this store lately, this one included. */
       readonly limiters: () => number
+      /** None where nobody looks for lost writes. */
+      readonly witnessStats: (() => WitnessStats) | undefined
       readonly ledger: Ledger
       /** What an operator should mend, though the store works. */
       readonly warnings: readonly string[]
@@ -33,6 +36,8 @@ type Options = {
   readonly deadlineMs: number
   readonly shardCount: number
   readonly stateFormat: StateFormat
+  /** Whether writes that the store has lost are found and made good. */
+  readonly witnessing: boolean
   readonly timers: Timers
   readonly randomness: () => number
   readonly monotonicUs: () => number
@@ -45,7 +50,8 @@ type Options = {
 
 /** Connects, and makes sure that every limiter of this Redis spreads its buckets over the same number of shards. */
 export const openRedisStore = async (options: Options): Promise<OpenRedisStore> => {
-  const { address, credentials, randomness, onError, observer, shardCount, stateFormat, deadlineMs } = options
+  const { address, credentials, randomness, onError, observer, shardCount, stateFormat, witnessing, deadlineMs } =
+    options
   const { timers, monotonicUs } = options
   const connection = createConnection({ address, credentials, randomness, onError })
   const failed = async (fault: string) => {
@@ -61,8 +67,9 @@ export const openRedisStore = async (options: Options): Promise<OpenRedisStore> 
         `LIMITER_SHARDS is ${shardCount}, but this Redis holds buckets of limiters with ${agreed}: set it to ${agreed}`,
       )
     const script = createRunScript({ connection, stateFormat, retryMs: deadlineMs, timers, monotonicUs })
+    const witnesses = witnessing ? createWitnesses({ monotonicUs, ruleHash }) : undefined
     const run = observeRun(script, observer, monotonicUs)
-    const store = createRedisStore({ shards: createShards(shardCount), run, ...options })
+    const store = createRedisStore({ shards: createShards(shardCount), run, witnesses, ...options })
     const limiters = createHighWater(monotonicUs)
     const id = randomUUID().replaceAll('-', '')
     const heartbeats = await startHeartbeats({ connection, timers, id, onCount: limiters.observe })
@@ -75,6 +82,7 @@ export const openRedisStore = async (options: Options): Promise<OpenRedisStore> 
       ok: true,
       store: { ...store, [Symbol.asyncDispose]: dispose },
       limiters: limiters.highest,
+      witnessStats: witnesses?.stats,
       ledger: createLedger(connection),
       warnings,
     }

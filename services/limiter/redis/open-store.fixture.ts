@@ -17,6 +17,7 @@ export const tryToOpen = (text: string, options: Options = {}) => {
     deadlineMs: 5_000,
     shardCount: 64,
     stateFormat: 2,
+    witnessing: true,
     timers: systemTimers,
     randomness: Math.random,
     monotonicUs: () => Math.floor(performance.now() * 1000),

@@ -26,7 +26,7 @@ type Seen = { readonly part: Part; readonly value: Replayed }
  * deficit only grows by grants and shrinks by time.
  */
 export const createRedisStore = ({ deadlineMs, ...options }: Options): RemoteStore => {
-  const { monotonicUs } = options
+  const { monotonicUs, witnesses } = options
   const { ask, isAnswering } = createAsk(options)
   const credits = createCredits(monotonicUs)
   const groups = createGroupTakes({ ask }, credits)
@@ -43,9 +43,27 @@ export const createRedisStore = ({ deadlineMs, ...options }: Options): RemoteSto
       }),
     )
 
+  /** What the store would refuse, as this limiter has seen it: then nothing is asked, and nothing is paid. */
+  const refuse = (parts: readonly Part[]): TakeOutcome | undefined => {
+    if (witnesses === undefined) return undefined
+    const refusals = parts.map(({ buckets, cost, requestId }) => {
+      // Under an id the store may remember a grant; a cost of 0 is never refused.
+      if (cost === 0 || requestId !== undefined) return undefined
+      return witnesses.refuse(buckets, cost, (asked) => credits.has(asked, cost))
+    })
+    if (refusals.every((readings) => readings === undefined)) return undefined
+    const seen = parts.map((part, index): Seen => {
+      const readings = refusals[index] ?? part.buckets.map(full)
+      return { part, value: { granted: false, replayed: false, readings } }
+    })
+    return counted(false, seen)
+  }
+
   const take = async (whole: Take, deadlineUs: number): Promise<TakeOutcome> => {
     const { buckets } = whole
     const parts = partsOf(whole)
+    const refused = refuse(parts)
+    if (refused !== undefined) return refused
     const paid: (Seen & { readonly refund: () => void })[] = []
     for (const [index, part] of parts.entries()) {
       const answered = await groups.charge(part, deadlineUs)
@@ -94,7 +112,10 @@ export const createRedisStore = ({ deadlineMs, ...options }: Options): RemoteSto
     debit,
     isAnswering: ({ group }) => isAnswering(group),
     reset: async (buckets) => {
-      for (const asked of buckets) credits.forget(asked)
+      for (const asked of buckets) {
+        credits.forget(asked)
+        witnesses?.forget(bounded(asked))
+      }
       const resets = partsOf({ cost: 0, buckets }).map((part) =>
         ask(part.group, { kind: 'reset', buckets: part.buckets, cost: 0 }, deadlineUs()),
       )

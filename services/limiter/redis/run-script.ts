@@ -39,13 +39,13 @@ export const createRunScript = ({
   const execute = async (operations: readonly ScriptOperation[]): Promise<ScriptReply> => {
     const { keys, batch } = encodeCall(operations)
     const rest = [String(keys.length), ...keys, encodeHead(stateFormat, nowUs?.()), batch]
-    const reply = await connection.call('EVALSHA', takeScriptSha1, ...rest).catch((error: unknown) => {
+    const { reply, over } = await connection.callOver('EVALSHA', takeScriptSha1, ...rest).catch((error: unknown) => {
       // A node that does not know the script yet (new, restarted, flushed) has not run it: EVAL makes it known there.
-      if (hasNotRun(error, /^NOSCRIPT/)) return connection.call('EVAL', takeScript, ...rest)
+      if (hasNotRun(error, /^NOSCRIPT/)) return connection.callOver('EVAL', takeScript, ...rest)
       throw error
     })
     if (!Buffer.isBuffer(reply)) throw new Error('take.lua answered with something else than bytes')
-    return decodeReply(reply, operations)
+    return { ...decodeReply(reply, operations), lineage: over }
   }
 
   const attempt: RunScript = async (operations) => {
@@ -87,5 +87,5 @@ const executeByKey = async (operations: readonly ScriptOperation[], execute: Run
     droppedBuckets += call.value.droppedBuckets
     for (const [at, index] of indexes.entries()) results[index] = call.value.results[at]
   }
-  return { droppedBuckets, results }
+  return { droppedBuckets, results, lineage: undefined }
 }

@@ -3,16 +3,17 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Bucket, charge, holds, refill, untilFullUs } from '../../bucket/bucket.ts'
 import { anyRule } from '../../bucket/rule.arbitrary.ts'
 import type { Rule } from '../../bucket/rule.ts'
 import { systemTimers } from '../../seams/timers.ts'
 import type { AskedBucket, BucketKey, GroupKey } from '../core/store.ts'
+import type { Testimony } from '../witness/witnesses.ts'
 import { createConnection, type RedisConnection } from './connect.ts'
 import { type RedisNode, redisCli, startRedis } from './redis-server.fixture.ts'
 import { createRunScript } from './run-script.ts'
+import { createScriptModel } from './script-model.fixture.ts'
 import { parseRedisAddress } from './store-address.ts'
-import { ruleHash, type ScriptOperation, type StateFormat } from './take-script.ts'
+import type { ScriptOperation, StateFormat } from './take-script.ts'
 
 const patience = { retryMs: 2_000, timers: systemTimers, monotonicUs: () => Math.floor(performance.now() * 1000) }
 
@@ -65,104 +66,6 @@ const show = (key: string) =>
     encoding: 'utf8',
   }).stdout.trim()
 
-/** How long an entry says that its bucket is not full: format 2 has one byte for it. */
-const keptMs: Readonly<Record<StateFormat, (ms: number) => number>> = {
-  1: (ms) => ms,
-  2: (ms) => {
-    let unit = 1
-    while (Math.ceil(ms / unit) > 15) unit *= 2
-    return Math.ceil(ms / unit) * unit
-  },
-}
-
-const keptUntilUs = (
-  { bucket, fullAtUs }: { readonly bucket: Bucket; readonly fullAtUs: number },
-  stateFormat: StateFormat,
-) => bucket.atUs + keptMs[stateFormat]((fullAtUs - bucket.atUs) / 1000) * 1000
-
-/** The script in TypeScript, over the arithmetic of `bucket.ts`: what a single process would do. */
-const createModel = () => {
-  type Stored = {
-    readonly bucket: Bucket
-    readonly fullAtUs: number
-    readonly epoch: number
-    readonly granted: number
-    readonly rule: number
-  }
-  const stored = new Map<string, Stored>()
-  return ({ kind, key, cost, times, buckets }: ScriptOperation, nowUs: number, stateFormat: StateFormat) => {
-    const before = buckets.map((asked) => {
-      const name = `${key} ${asked.key}`
-      const found = stored.get(name)
-      const kept = found !== undefined && found.fullAtUs > nowUs ? found : undefined
-      const now = refill(kept?.bucket, asked.rule, nowUs)
-      const isRebased = kept !== undefined && now.atUs < kept.bucket.atUs
-      const isFull = now.deficitNano === 0 && now.atUs === nowUs
-      return {
-        name,
-        asked,
-        now,
-        epoch: kept?.epoch ?? 0,
-        granted: kept === undefined || isFull ? 0 : kept.granted,
-        rule: kept === undefined || isRebased ? ruleHash(asked.rule) : kept.rule,
-        isRebased,
-      }
-    })
-    const write = (one: (typeof before)[number], bucket: Bucket, epoch: number, granted: number) => {
-      // Whoever writes a group leaves out the buckets that are full: a clock that is set back later does not bring them back.
-      for (const [name, other] of stored) {
-        if (!name.startsWith(`${key} `)) continue
-        if (other.fullAtUs <= nowUs) stored.delete(name)
-        else stored.set(name, { ...other, fullAtUs: keptUntilUs(other, stateFormat) })
-      }
-      const wholeUs =
-        epoch > 0 ? untilFullUs({ deficitNano: one.asked.rule.capacityTokens * 1e9, atUs: 0 }, one.asked.rule) : 0
-      const fullAtUs = bucket.atUs + Math.ceil(Math.max(untilFullUs(bucket, one.asked.rule), wholeUs) / 1000) * 1000
-      const kept = keptUntilUs({ bucket, fullAtUs }, stateFormat)
-      stored.set(one.name, { bucket, fullAtUs: kept, epoch, granted, rule: ruleHash(one.asked.rule) })
-    }
-    for (const one of before) if (one.isRebased) write(one, one.now, one.epoch, one.granted)
-    let granted = 0
-    if (kind === 'reset') {
-      for (const one of before) write(one, { deficitNano: 0, atUs: one.now.atUs }, one.epoch + 1, 0)
-      granted = 1
-    } else {
-      const states = before.map(({ now }) => now)
-      const paid = before.map(() => 0)
-      for (; granted < times; granted += 1) {
-        if (
-          !before.every(
-            ({ asked }, index) =>
-              !asked.enforced || holds(states[index] ?? { deficitNano: 0, atUs: 0 }, asked.rule, cost),
-          )
-        )
-          break
-        for (const [index, { asked }] of before.entries()) {
-          const state = states[index]
-          if (cost === 0 || state === undefined || !holds(state, asked.rule, cost)) continue
-          states[index] = charge(state, cost)
-          paid[index] = (paid[index] ?? 0) + cost
-        }
-      }
-      for (const [index, one] of before.entries()) {
-        const state = states[index]
-        if (state !== undefined && (paid[index] ?? 0) > 0)
-          write(one, state, one.epoch, one.granted + (paid[index] ?? 0))
-      }
-    }
-    return {
-      granted,
-      replayed: false,
-      before: before.map(({ now, epoch, granted, rule }) => ({
-        bucket: now,
-        epoch,
-        grantedTokens: granted,
-        ruleHash: rule,
-      })),
-    }
-  }
-}
-
 describe.each<{ readonly name: string; readonly formats: readonly StateFormat[] }>([
   { name: 'format 1', formats: [1] },
   { name: 'format 2', formats: [2] },
@@ -176,7 +79,7 @@ describe.each<{ readonly name: string; readonly formats: readonly StateFormat[] 
   }
 
   test('does what the model does, over 30,000 random operations in whole batches', async () => {
-    const model = createModel()
+    const model = createScriptModel()
     const rules = [
       ...fc.sample(anyRule, 20),
       TEN,
@@ -218,13 +121,43 @@ describe.each<{ readonly name: string; readonly formats: readonly StateFormat[] 
       // A clock that is set back, a little and a lot.
       { weight: 1, arbitrary: fc.integer({ min: -5_000_000, max: 0 }) },
     )
+    const anyWitness = fc.record({
+      part: fc.oneof(fc.constant(0), fc.double({ min: 0, max: 1, noNaN: true })),
+      ageUs: fc.integer({ min: 0, max: 5_000_000 }),
+      vagueUs: fc.integer({ min: 0, max: 1_000_000 }),
+      skewUs: fc.integer({ min: -3_000_000, max: 3_000_000 }),
+      epoch: fc.integer({ min: 0, max: 40 }),
+      granted: fc.integer({ min: 0, max: 1_000 }),
+    })
     const operations = fc.sample(anyOperation, 30_000)
+    const witnesses = fc.sample(anyWitness, 1_000)
+    /** One operation in eight is told what limiters have seen, or say that they have. */
+    const testified = (operation: ScriptOperation, turn: number): ScriptOperation => {
+      if (turn % 8 !== 0) return operation
+      const testimonies = operation.buckets.map(({ rule }, index): Testimony | undefined => {
+        const witness = witnesses[(turn + index) % witnesses.length]
+        if (witness === undefined || witness.part === 0) return undefined
+        const leastElapsedUs = witness.ageUs - witness.vagueUs
+        return {
+          bucket: {
+            deficitNano: Math.floor(witness.part * rule.capacityTokens * 1e9),
+            atUs: clock.nowUs - witness.ageUs + witness.skewUs,
+          },
+          epoch: witness.epoch,
+          grantedTokens: witness.granted,
+          ruleHash: 0,
+          leastElapsedUs: Math.max(0, leastElapsedUs),
+          mostElapsedUs: witness.ageUs + witness.vagueUs,
+        }
+      })
+      return { ...operation, testimonies }
+    }
     const steps = fc.sample(anyStepUs, 1_000)
     let refusals = 0
     for (let start = 0, batch = 0; start < operations.length; start += 30, batch += 1) {
       clock.nowUs += steps[batch % steps.length] ?? 0
-      const part = operations.slice(start, start + 30)
-      const expected = part.map((operation) => model(operation, clock.nowUs, formatOf(batch)))
+      const part = operations.slice(start, start + 30).map((operation, index) => testified(operation, start + index))
+      const expected = model(part, clock.nowUs, formatOf(batch))
       const { results } = await runIn(formatOf(batch), part)
       expect(results).toEqual(expected)
       refusals += part.filter((operation, index) => operation.times > (results[index]?.granted ?? 0)).length
@@ -312,6 +245,37 @@ describe.each<{ readonly name: string; readonly formats: readonly StateFormat[] 
     await run([take(key, 4, [bucket('a')]), reset(key, [bucket('a')]), take(key, 3, [bucket('a')])])
     const { results } = await run([take(key, 0, [bucket('a')])])
     expect(results[0]?.before[0]).toMatchObject({ bucket: { deficitNano: 3e9 }, epoch: 1, grantedTokens: 3 })
+  })
+
+  test('a charge by another rule than the last begins a new epoch; reading by it does not', async () => {
+    const key = randomKey()
+    const other: Rule = { capacityTokens: 20, refillTokens: 2, periodS: 1 }
+    await run([take(key, 4, [bucket('a')]), take(key, 0, [bucket('a', other)]), take(key, 1, [bucket('a', other)])])
+    const { results } = await run([take(key, 0, [bucket('a', other)])])
+    expect(results[0]?.before[0]).toMatchObject({ bucket: { deficitNano: 5e9 }, epoch: 1, grantedTokens: 5 })
+  })
+
+  test('what a limiter has seen of a bucket makes good what was forgotten, and tells nothing to one that remembers', async () => {
+    const key = randomKey()
+    const testimony = (deficitNano: number, epoch: number): Testimony => ({
+      bucket: { deficitNano, atUs: clock.nowUs },
+      epoch,
+      grantedTokens: 7,
+      ruleHash: 0,
+      leastElapsedUs: 0,
+      mostElapsedUs: 1_000_000,
+    })
+    const testify = (deficitNano: number, epoch: number) => ({
+      ...take(key, 0, [bucket('a')]),
+      testimonies: [testimony(deficitNano, epoch)],
+    })
+    const missing = async (operation: ScriptOperation) => (await run([operation])).results[0]?.before[0]
+    expect(await missing(testify(7e9, 0))).toMatchObject({ bucket: { deficitNano: 7e9 - 1 }, grantedTokens: 7 })
+    expect(await missing(testify(6e9, 0))).toMatchObject({ bucket: { deficitNano: 7e9 - 1 } })
+    // A reset that was lost: what was charged after it counts, not what was before.
+    expect(await missing(testify(2e9, 1))).toMatchObject({ bucket: { deficitNano: 2e9 - 1 }, epoch: 1 })
+    expect(await missing(testify(9e9, 0))).toMatchObject({ bucket: { deficitNano: 2e9 - 1 }, epoch: 1 })
+    expect(await missing(take(key, 0, [bucket('a')]))).toMatchObject({ bucket: { deficitNano: 2e9 - 1 }, epoch: 1 })
   })
 
   test('a key written by a newer version is left as it is, and said', async () => {

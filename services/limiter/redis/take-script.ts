@@ -2,9 +2,10 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
-import type { Bucket } from '../../bucket/bucket.ts'
 import type { Rule } from '../../bucket/rule.ts'
 import { type AskedBucket, requestKey } from '../core/store.ts'
+import type { Told } from '../witness/witness.ts'
+import type { Lineage, Testimony } from '../witness/witnesses.ts'
 
 export const takeScript = readFileSync(new URL('take.lua', import.meta.url), 'utf8')
 export const takeScriptSha1 = createHash('sha1').update(takeScript).digest('hex')
@@ -21,19 +22,13 @@ type Operation = {
   readonly buckets: readonly AskedBucket[]
   /** Of a take that stands for one, and of a debit: a grant under it is charged once. */
   readonly requestId?: string | undefined
+  /** For each bucket what this limiter has seen of it, where the store may have forgotten that. */
+  readonly testimonies?: readonly (Testimony | undefined)[] | undefined
 }
 export type ScriptOperation = Operation
 
 /** A bucket as it stood before the operation, refilled to the moment of it. */
-export type StoredBucket = {
-  readonly bucket: Bucket
-  /** Raised by every reset. */
-  readonly epoch: number
-  /** Tokens granted since the bucket was last full. */
-  readonly grantedTokens: number
-  /** Of the rule by which it was last charged. */
-  readonly ruleHash: number
-}
+export type StoredBucket = Told
 
 export type OperationResult = {
   readonly granted: number
@@ -44,6 +39,8 @@ export type OperationResult = {
 /** One result for each operation; none where nobody knows whether it ran. */
 export type ScriptReply = {
   readonly droppedBuckets: number
+  /** The connection over which it came; undefined: over several. */
+  readonly lineage: Lineage | undefined
   readonly results: readonly (OperationResult | undefined)[]
 }
 
@@ -51,6 +48,7 @@ const HEAD_BYTES = 13
 const ASKED_BYTES = 24
 const KINDS = { take: 0, reset: 1, debit: 2 } as const satisfies Record<Operation['kind'], number>
 const STORED_BYTES = 30
+const TESTIMONY_BYTES = 42
 
 export type ScriptCall = { readonly keys: readonly string[]; readonly batch: Buffer }
 
@@ -61,11 +59,14 @@ export const encodeCall = (operations: readonly Operation[]): ScriptCall => {
   let offset = 0
   for (const operation of operations)
     offset = writeOperation(batch, offset, operation, keyIndexes.get(operation.key) ?? 0)
-  return { keys: [...keyIndexes.keys()], batch }
+  return { keys: [...keyIndexes.keys()], batch: batch.subarray(0, offset) }
 }
 
-const encodedBytes = ({ buckets, requestId }: Operation) =>
-  buckets.reduce((sum, { key }) => sum + ASKED_BYTES + Buffer.byteLength(key), HEAD_BYTES + nameBytesOf(requestId))
+const encodedBytes = ({ buckets, requestId, testimonies = [] }: Operation) =>
+  buckets.reduce(
+    (sum, { key }) => sum + ASKED_BYTES + Buffer.byteLength(key),
+    HEAD_BYTES + nameBytesOf(requestId) + testimonies.length * TESTIMONY_BYTES,
+  )
 
 const nameBytesOf = (requestId: string | undefined) =>
   requestId === undefined ? 0 : Buffer.byteLength(requestKey(requestId))
@@ -73,7 +74,7 @@ const nameBytesOf = (requestId: string | undefined) =>
 const writeOperation = (
   batch: Buffer,
   start: number,
-  { kind, cost, times, extraNano = 0, buckets, requestId }: Operation,
+  { kind, cost, times, extraNano = 0, buckets, requestId, testimonies }: Operation,
   keyIndex: number,
 ) => {
   let offset = batch.writeUInt8(KINDS[kind], start)
@@ -82,17 +83,36 @@ const writeOperation = (
   offset = batch.writeUInt32BE(kind === 'debit' ? extraNano : times, offset)
   offset = writeName(batch, offset, requestId === undefined ? '' : requestKey(requestId))
   offset = batch.writeUInt8(buckets.length, offset)
-  for (const asked of buckets) offset = writeAsked(batch, offset, asked)
+  for (const [index, asked] of buckets.entries()) offset = writeAsked(batch, offset, asked, testimonies?.[index])
   return offset
 }
 
-const writeAsked = (batch: Buffer, start: number, { enforced, rule, key }: AskedBucket) => {
-  let offset = batch.writeUInt8(enforced ? 1 : 0, start)
+const writeAsked = (
+  batch: Buffer,
+  start: number,
+  { enforced, rule, key }: AskedBucket,
+  testimony: Testimony | undefined,
+) => {
+  let offset = batch.writeUInt8((enforced ? 1 : 0) + (testimony === undefined ? 0 : 2), start)
   offset = batch.writeUInt32BE(rule.capacityTokens, offset)
   offset = batch.writeDoubleBE(rule.refillTokens, offset)
   offset = batch.writeDoubleBE(rule.periodS, offset)
   offset = batch.writeUInt16BE(ruleHash(rule), offset)
-  return writeName(batch, offset, key)
+  offset = writeName(batch, offset, key)
+  return testimony === undefined ? offset : writeTestimony(batch, offset, testimony)
+}
+
+const writeTestimony = (
+  batch: Buffer,
+  start: number,
+  { bucket, epoch, grantedTokens, leastElapsedUs, mostElapsedUs }: Testimony,
+) => {
+  let offset = batch.writeDoubleBE(bucket.deficitNano, start)
+  offset = batch.writeDoubleBE(bucket.atUs, offset)
+  offset = batch.writeUInt16BE(epoch, offset)
+  offset = batch.writeDoubleBE(grantedTokens, offset)
+  offset = batch.writeDoubleBE(leastElapsedUs, offset)
+  return batch.writeDoubleBE(mostElapsedUs, offset)
 }
 
 const writeName = (batch: Buffer, offset: number, name: string) => {
@@ -100,7 +120,7 @@ const writeName = (batch: Buffer, offset: number, name: string) => {
   return batch.writeUInt8(nameBytes, offset) + nameBytes
 }
 
-export const decodeReply = (reply: Buffer, operations: readonly Operation[]): ScriptReply => {
+export const decodeReply = (reply: Buffer, operations: readonly Operation[]): Omit<ScriptReply, 'lineage'> => {
   let offset = 4
   const results = operations.map(({ buckets }): OperationResult => {
     const granted = reply.readUInt32BE(offset)

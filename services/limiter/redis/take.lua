@@ -10,10 +10,12 @@
 --             I4  times: how many equal takes this one stands for, granted first come first served (reset: 1; debit: nano-tokens beside the cost)
 --             Bc0 the name under which a grant is remembered for 2 s; empty: it is not
 --             B   how many buckets follow, each:
---               B      1 = enforced, 0 = in shadow
+--               B      1 = enforced, 0 = in shadow; and 2, if a limiter testifies how it last saw the bucket
 --               I4 d d capacity in tokens; the refill is so many tokens every so many seconds
 --               H      hash of those three numbers
 --               Bc0    name
+--               d d H d  testimony: deficit in nano-tokens, its time, epoch, tokens granted since it was last full; by the same rule
+--               d d    microseconds since then, at least and at most, by that limiter's clock
 -- Returns   packed: I4 buckets dropped because a group had too many, then for each operation in order
 --             I4  how many of the times were granted
 --             B   1 = granted because it was remembered: nothing charged
@@ -29,7 +31,9 @@
 -- A take is granted when every enforced bucket holds the cost, and then charges each; a bucket in shadow pays if it holds the cost
 -- as well. A debit is charged whatever a bucket holds, and leaves it empty at worst. A refusal and a cost of 0 write nothing, but that a bucket follows a clock that was set back: else each refusal would find
 -- it standing still again. A key expires a second after its last bucket is full. A reset leaves the
--- bucket full, under the next epoch, until nobody can remember the emptier one.
+-- bucket full, under the next epoch, until nobody can remember the emptier one; so does the first charge by another rule than the last,
+-- because what was seen before then says nothing any more. A testimony that the stored bucket cannot have come from, because it is
+-- emptier or of a later epoch, shows that writes were lost: the bucket becomes what it would be now. Without loss no testimony changes anything.
 -- Numbers are whole and below 2^53, where doubles are exact; the arithmetic is that of services/bucket/bucket.ts.
 -- Errors    WEIRFORMAT: the key was written by a newer version
 
@@ -39,6 +43,7 @@ local MAX_BUCKETS = 128
 local REMEMBERED_MS = 2000
 local MAX_GRANTED = 4294967295
 local TIMES = 281474976710656
+local EPOCHS = 65536
 
 local now, write_format = struct.unpack('>dB', ARGV[1])
 if now == 0 then
@@ -181,14 +186,42 @@ local function refill(stored, asked)
   return bucket
 end
 
+local function next_epoch(bucket)
+  return math.fmod(bucket.epoch + 1, EPOCHS)
+end
+
 local function write(group, asked, bucket)
+  if bucket.rule ~= asked.rule then bucket.epoch = next_epoch(bucket) end
   bucket.rule = asked.rule
   local wait = refill_time(bucket.deficit, asked.tokens, asked.period)
   if bucket.epoch > 0 then wait = math.max(wait, refill_time(asked.capacity * NANO, asked.tokens, asked.period)) end
   bucket.full_after_ms = math.ceil(wait / 1000)
+  local stored = group.buckets[asked.name]
+  if bucket.epoch > 0 and stored then
+    -- As long as the last rule would have kept it, or the last reset: so long somebody may remember it emptier.
+    local kept_until = stored.at > bucket.at and bucket.at + stored.full_after_ms * 1000 or stored.full_at
+    bucket.full_after_ms = math.max(bucket.full_after_ms, math.ceil((kept_until - bucket.at) / 1000))
+  end
   bucket.full_at = bucket.at + bucket.full_after_ms * 1000
   group.buckets[asked.name] = bucket
   group.dirty = true
+end
+
+-- Makes good what was forgotten of a bucket, and tells whether there was something.
+local function recall(asked, bucket)
+  local witness = asked.witness
+  if bucket.rule ~= asked.rule then return false end
+  local ahead = math.fmod(witness.epoch - bucket.epoch + EPOCHS, EPOCHS)
+  if ahead >= EPOCHS / 2 then return false end
+  local elapsed = math.min(math.max(bucket.at - witness.at, witness.at_least), witness.at_most)
+  local deficit = math.min(witness.deficit, asked.capacity * NANO)
+  -- What a reply told was rounded up, by less than a nano-token.
+  deficit = deficit - refilled(deficit, asked.tokens, asked.period, elapsed) - 1
+  if deficit <= 0 or (ahead == 0 and deficit <= bucket.deficit) then return false end
+  bucket.deficit = deficit
+  bucket.epoch = witness.epoch
+  bucket.granted = math.max(bucket.granted, witness.granted)
+  return true
 end
 
 -- How many of the takes the bucket can pay for.
@@ -240,7 +273,7 @@ end
 
 local function reset(group, asked, before)
   for i = 1, #asked do
-    write(group, asked[i], { deficit = 0, at = before[i].at, granted = 0, epoch = math.fmod(before[i].epoch + 1, 65536) })
+    write(group, asked[i], { deficit = 0, at = before[i].at, granted = 0, epoch = next_epoch(before[i]), rule = asked[i].rule })
   end
   return 1, 0
 end
@@ -257,9 +290,17 @@ while position <= #ARGV[2] do
     local one = {}
     one.enforced, one.capacity, one.tokens, one.period, one.rule, one.name, position =
       struct.unpack('>BI4ddHBc0', ARGV[2], position)
+    if one.enforced >= 2 then
+      one.enforced = one.enforced - 2
+      local witness = {}
+      witness.deficit, witness.at, witness.epoch, witness.granted, witness.at_least, witness.at_most, position =
+        struct.unpack('>ddHddd', ARGV[2], position)
+      one.witness = witness
+    end
     asked[i] = one
     before[i] = refill(group.buckets[one.name], one)
-    if before[i].rebased then
+    local taught = one.witness and recall(one, before[i])
+    if before[i].rebased or taught then
       before[i].rebased = nil
       write(group, one, before[i])
     end

@@ -1,0 +1,113 @@
+import { nanoTokens } from '../../bucket/bucket.ts'
+import type { Rule } from '../../bucket/rule.ts'
+import type { AskedBucket } from '../core/store.ts'
+import { isOlder, leastMissingNano, type Span, type Told, type Witness } from './witness.ts'
+
+/** One operation on the buckets of a group, and what the store answered. */
+export type Operation = {
+  readonly kind: 'take' | 'reset' | 'debit'
+  readonly cost: number
+  /** Of a debit: nano-tokens beside the cost. */
+  readonly extraNano?: number
+  readonly times: number
+  readonly buckets: readonly AskedBucket[]
+}
+export type Result = {
+  readonly granted: number
+  readonly replayed: boolean
+  /** Each bucket as it stood before, refilled to the moment of the operation. */
+  readonly before: readonly Told[]
+}
+
+/** A bucket after an operation, and whether the store had forgotten something of it. */
+export type Left = { readonly told: Told; readonly lost: boolean }
+
+export type Judged = {
+  /** What is to be answered: where writes were lost, as if they had not been; never more than the store granted. */
+  readonly result: Result
+  readonly left: readonly Left[]
+}
+
+export type RuleHash = (rule: Rule) => number
+
+/** Compares what the store tells of each bucket with what this limiter remembers of it. */
+export const judgeResult = (
+  operation: Operation,
+  result: Result,
+  witnesses: readonly (Witness | undefined)[],
+  span: Span,
+  ruleHash: RuleHash,
+): Judged => {
+  const found = operation.buckets.map((asked, index) => {
+    const told = result.before[index] ?? NEVER_TOLD
+    const witness = witnesses[index]
+    return witness === undefined ? whole(told) : compare(witness, asked, told, span, ruleHash)
+  })
+  const lost = found.some((one) => one.lost)
+  const reported = lost ? veto(operation, result, found) : result
+  const left = operation.buckets.map((asked, index): Left => {
+    const one = found[index] ?? whole(NEVER_TOLD)
+    const paidNano = paid(operation, reported, asked, one.shown)
+    return { lost: one.lost, told: after(operation, asked, one.truth, paidNano, ruleHash) }
+  })
+  return { result: reported, left }
+}
+
+const NEVER_TOLD: Told = { bucket: { deficitNano: 0, atUs: 0 }, epoch: 0, grantedTokens: 0, ruleHash: -1 }
+
+/** `truth`: the bucket as far as anybody knows; `shown`: the emptier of that and what the store decided by. */
+type Found = { readonly lost: boolean; readonly truth: Told; readonly shown: Told }
+
+const whole = (told: Told): Found => ({ lost: false, truth: told, shown: told })
+
+const compare = (witness: Witness, asked: AskedBucket, told: Told, span: Span, ruleHash: RuleHash): Found => {
+  const { deficitNano, atUs } = told.bucket
+  const missing = leastMissingNano(witness, { rule: asked.rule, ruleHash: ruleHash(asked.rule) }, told, span)
+  const lostEpoch = missing > 0 && isOlder(told.epoch, witness.epoch)
+  if (!lostEpoch && missing <= deficitNano) return whole(told)
+  const { epoch } = witness
+  const grantedTokens = Math.max(told.grantedTokens, witness.grantedTokens)
+  const truth = { ...told, epoch, grantedTokens, bucket: { deficitNano: missing, atUs } }
+  const shown = { ...truth, bucket: { deficitNano: Math.max(missing, deficitNano), atUs } }
+  return { lost: true, truth, shown }
+}
+
+/** A take is granted as often as the buckets that are really there could pay. */
+const veto = ({ kind, buckets, cost }: Operation, result: Result, found: readonly Found[]): Result => {
+  const before = found.map(({ shown }) => shown)
+  if (kind !== 'take' || result.replayed || cost === 0) return { ...result, before }
+  const payable = buckets.map((asked, index) =>
+    asked.enforced ? affordable(asked, before[index] ?? NEVER_TOLD, cost) : Number.POSITIVE_INFINITY,
+  )
+  return { ...result, before, granted: Math.min(result.granted, ...payable) }
+}
+
+const affordable = ({ rule }: AskedBucket, { bucket }: Told, cost: number) => {
+  const leftNano = Math.max(0, nanoTokens(rule.capacityTokens) - bucket.deficitNano)
+  // Exact, unlike rounding a quotient.
+  return (leftNano - (leftNano % nanoTokens(cost))) / nanoTokens(cost)
+}
+
+const paid = ({ kind, cost, extraNano = 0 }: Operation, result: Result, asked: AskedBucket, shown: Told) => {
+  if (kind === 'reset' || result.replayed) return 0
+  if (kind === 'debit') return nanoTokens(cost) + extraNano
+  if (cost === 0) return 0
+  // A bucket in shadow pays as long as it holds the cost.
+  const times = asked.enforced ? result.granted : Math.min(result.granted, affordable(asked, shown, cost))
+  return nanoTokens(times * cost)
+}
+
+const after = ({ kind }: Operation, { rule }: AskedBucket, told: Told, paidNano: number, ruleHash: RuleHash): Told => {
+  const { deficitNano, atUs } = told.bucket
+  const hash = ruleHash(rule)
+  const epoch = (told.epoch + 1) % 65_536
+  if (kind === 'reset') return { bucket: { deficitNano: 0, atUs }, epoch, grantedTokens: 0, ruleHash: hash }
+  if (paidNano === 0) return told
+  return {
+    bucket: { deficitNano: Math.min(deficitNano + paidNano, nanoTokens(rule.capacityTokens)), atUs },
+    // Who charges by another rule than the last begins a new epoch: what was seen before says nothing any more.
+    epoch: told.ruleHash === hash ? told.epoch : epoch,
+    grantedTokens: told.grantedTokens + Math.floor(paidNano / nanoTokens(1)),
+    ruleHash: hash,
+  }
+}

@@ -1,0 +1,163 @@
+import { type Bucket, holds } from '../../bucket/bucket.ts'
+import type { AskedBucket, Reading } from '../core/store.ts'
+import { judgeResult, type Operation, type Result, type RuleHash } from './judge-result.ts'
+import { leastElapsedUs, missingAfter, mostElapsedUs, type Span, type Told, type Witness } from './witness.ts'
+
+/** Beyond it the bucket that nobody has asked for the longest goes. */
+const MAX_BUCKETS = 100_000
+/** So often the store is asked although it must refuse: an operator may have filled the bucket. */
+const ASK_AGAIN_US = 1_000_000
+/** A call that is sent now runs within this time. */
+const RUNS_WITHIN_US = 1_000_000
+
+/** What a call tells the store of a bucket, so that it makes good what it has forgotten. */
+export type Testimony = Told & {
+  /** The time since then, at least and at most. */
+  readonly leastElapsedUs: number
+  readonly mostElapsedUs: number
+}
+
+/** The connection, or whatever else, over which the store told something. It may have forgotten it once this is another. */
+export type Lineage = object
+
+export type WitnessStats = {
+  readonly buckets: number
+  /** Buckets of which the store had forgotten something. */
+  readonly losses: number
+  /** Grants of the store that were taken back for it. */
+  readonly vetoes: number
+  /** Buckets that the store was told again. */
+  readonly taught: number
+  /** Takes that were refused without the store. */
+  readonly localRefusals: number
+}
+
+export type Learned = { readonly result: Result; readonly lost: readonly AskedBucket[] }
+
+export type Witnesses = {
+  /** What to tell the store with an operation that is sent now over a lineage; undefined: it has told it all itself. */
+  readonly testify: (
+    buckets: readonly AskedBucket[],
+    lineage: Lineage | undefined,
+    nowUs: number,
+  ) => readonly (Testimony | undefined)[] | undefined
+  /** Verifies a result and remembers it. */
+  readonly learn: (operation: Operation, result: Result, span: Span, lineage: Lineage | undefined) => Learned
+  /** The readings of a take that the store would refuse; `undefined`: it must be asked. */
+  readonly refuse: (
+    buckets: readonly AskedBucket[],
+    cost: number,
+    isPrepaid: (asked: AskedBucket) => boolean,
+  ) => readonly Reading[] | undefined
+  readonly forget: (asked: AskedBucket) => void
+  readonly stats: () => WitnessStats
+}
+
+type Options = {
+  readonly monotonicUs: () => number
+  readonly ruleHash: RuleHash
+  readonly maxBuckets?: number
+}
+
+type Entry = { readonly witness: Witness; readonly lineage: Lineage | undefined }
+
+/** What this limiter last saw of each bucket that is not full: witnesses of writes that the store may lose. */
+export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKETS }: Options): Witnesses => {
+  // In the order in which they were last learned.
+  const entries = new Map<string, Entry>()
+  let [losses, vetoes, taught, localRefusals] = [0, 0, 0, 0]
+
+  const remember = (name: string, asked: AskedBucket, entry: Entry) => {
+    entries.delete(name)
+    const { bucket, ruleHash: lastRule } = entry.witness
+    // A full bucket is what an absent one is; one that was charged by another rule has refilled by neither.
+    if (bucket.deficitNano === 0 || lastRule !== ruleHash(asked.rule)) return
+    for (const oldest of entries.keys().take(entries.size >= maxBuckets ? 1 : 0)) entries.delete(oldest)
+    entries.set(name, entry)
+  }
+
+  const testimony = (asked: AskedBucket, lineage: Lineage | undefined, nowUs: number): Testimony | undefined => {
+    const entry = entries.get(nameOf(asked))
+    if (entry === undefined || (lineage !== undefined && entry.lineage === lineage)) return undefined
+    const { witness } = entry
+    if (witness.ruleHash !== ruleHash(asked.rule)) return undefined
+    const bounds = {
+      leastElapsedUs: leastElapsedUs(witness, nowUs),
+      mostElapsedUs: mostElapsedUs(witness, nowUs + RUNS_WITHIN_US),
+    }
+    if (missingAfter(witness, asked.rule, bounds.leastElapsedUs) === 0) return undefined
+    const { bucket, epoch, grantedTokens } = witness
+    return { bucket, epoch, grantedTokens, ruleHash: witness.ruleHash, ...bounds }
+  }
+
+  /** The bucket as full as it can be now, if it is remembered at all and by the same rule. */
+  const atBest = (asked: AskedBucket, nowUs: number) => {
+    const witness = entries.get(nameOf(asked))?.witness
+    if (witness === undefined || witness.ruleHash !== ruleHash(asked.rule)) return undefined
+    const deficitNano = missingAfter(witness, asked.rule, mostElapsedUs(witness, nowUs))
+    return { witness, bucket: { deficitNano, atUs: witness.bucket.atUs } }
+  }
+
+  return {
+    testify: (buckets, lineage, nowUs) => {
+      if (entries.size === 0) return undefined
+      let found = false
+      const testimonies = buckets.map((asked) => {
+        const one = testimony(asked, lineage, nowUs)
+        if (one !== undefined) {
+          found = true
+          taught += 1
+        }
+        return one
+      })
+      return found ? testimonies : undefined
+    },
+
+    learn: (operation, result, span, lineage) => {
+      const names = operation.buckets.map(nameOf)
+      const witnesses = names.map((name) => entries.get(name)?.witness)
+      const judged = judgeResult(operation, result, witnesses, span, ruleHash)
+      const lost: AskedBucket[] = []
+      for (const [index, asked] of operation.buckets.entries()) {
+        const left = judged.left[index]
+        const name = names[index]
+        if (left === undefined || name === undefined) continue
+        if (left.lost) lost.push(asked)
+        // What the store has forgotten it must be told, over whatever connection.
+        remember(name, asked, { witness: { ...left.told, ...span }, lineage: left.lost ? undefined : lineage })
+      }
+      losses += lost.length
+      vetoes += result.granted - judged.result.granted
+      return { result: judged.result, lost }
+    },
+
+    refuse: (buckets, cost, isPrepaid) => {
+      const nowUs = monotonicUs()
+      const refuses = (asked: AskedBucket) => {
+        if (!asked.enforced || isPrepaid(asked)) return false
+        const known = atBest(asked, nowUs)
+        return (
+          known !== undefined &&
+          nowUs - known.witness.receivedUs < ASK_AGAIN_US &&
+          !holds(known.bucket, asked.rule, cost)
+        )
+      }
+      if (entries.size === 0 || !buckets.some(refuses)) return undefined
+      localRefusals += 1
+      return buckets.map((asked): Reading => {
+        const witness = atBest(asked, nowUs)?.witness
+        if (witness === undefined) return { bucket: FULL, held: true }
+        const deficitNano = missingAfter(witness, asked.rule, Math.max(0, nowUs - witness.sentUs))
+        const bucket = { deficitNano, atUs: witness.bucket.atUs }
+        return { bucket, held: holds(bucket, asked.rule, cost), grantedTokens: witness.grantedTokens }
+      })
+    },
+
+    forget: (asked) => entries.delete(nameOf(asked)),
+    stats: () => ({ buckets: entries.size, losses, vetoes, taught, localRefusals }),
+  }
+}
+
+const FULL: Bucket = { deficitNano: 0, atUs: 0 }
+
+const nameOf = ({ group, key }: AskedBucket) => `${group} ${key}`
