@@ -40,7 +40,7 @@ export type OperationResult = {
 export type ScriptReply = {
   readonly droppedBuckets: number
   /** The connection over which it came; undefined: over several. */
-  readonly lineage: Lineage | undefined
+  readonly lineage?: Lineage | undefined
   readonly results: readonly (OperationResult | undefined)[]
 }
 

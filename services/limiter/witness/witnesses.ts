@@ -1,4 +1,4 @@
-import { type Bucket, holds } from '../../bucket/bucket.ts'
+import { type Bucket, holds, refill } from '../../bucket/bucket.ts'
 import type { AskedBucket, Reading } from '../core/store.ts'
 import { judgeResult, type Operation, type Result, type RuleHash } from './judge-result.ts'
 import { leastElapsedUs, missingAfter, mostElapsedUs, type Span, type Told, type Witness } from './witness.ts'
@@ -146,9 +146,9 @@ export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKET
       localRefusals += 1
       return buckets.map((asked): Reading => {
         const witness = atBest(asked, nowUs)?.witness
-        if (witness === undefined) return { bucket: FULL, held: true }
-        const deficitNano = missingAfter(witness, asked.rule, Math.max(0, nowUs - witness.sentUs))
-        const bucket = { deficitNano, atUs: witness.bucket.atUs }
+        if (witness === undefined) return { bucket: FULL, held: holds(FULL, asked.rule, cost) }
+        const { deficitNano } = witness.bucket
+        const bucket = refill({ deficitNano, atUs: witness.sentUs }, asked.rule, nowUs)
         return { bucket, held: holds(bucket, asked.rule, cost), grantedTokens: witness.grantedTokens }
       })
     },
