@@ -9,6 +9,11 @@ const packages = [
   { name: 'redis-server', program: 'redis-server' },
 ] as const
 
+/** What only the tests of `--mode e2e` run against. */
+const e2ePackages = [{ name: 'prometheus', program: 'promtool' }] as const
+
+type Wanted = readonly { readonly name: string; readonly program: string }[]
+
 type Machine = {
   readonly path: string
   /** Folders of programs beside the PATH. */
@@ -23,14 +28,17 @@ const thisMachine = (): Machine => ({
   isRoot: process.getuid?.() === 0,
 })
 
-export const missingPackages = ({ path, folders }: Pick<Machine, 'path' | 'folders'>) =>
-  packages.filter(({ program }) => !isThere(program, [...path.split(delimiter), ...folders])).map(({ name }) => name)
+export const missingPackages = (
+  { path, folders }: Pick<Machine, 'path' | 'folders'>,
+  wanted: Wanted = packages,
+): readonly string[] =>
+  wanted.filter(({ program }) => !isThere(program, [...path.split(delimiter), ...folders])).map(({ name }) => name)
 
 export type InstallResult = { readonly ok: true } | { readonly ok: false; readonly message: string }
 
 /** Installs what is missing where that is possible; otherwise says what a person must install. */
-export const installSystemPackages = (machine = thisMachine()): InstallResult => {
-  const missing = missingPackages(machine)
+export const installSystemPackages = (machine = thisMachine(), mode: 'test' | 'e2e' = 'test'): InstallResult => {
+  const missing = missingPackages(machine, mode === 'e2e' ? [...packages, ...e2ePackages] : packages)
   if (missing.length === 0) return { ok: true }
   const names = missing.join(' ')
   const command = `apt-get install --no-install-recommends ${names}`

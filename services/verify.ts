@@ -49,7 +49,7 @@ const runTests = async (filters: readonly string[]): Promise<Count> => {
 }
 
 const verify = async (filters: readonly string[]) => {
-  const packages = installSystemPackages()
+  const packages = installSystemPackages(undefined, filters.includes('e2e') ? 'e2e' : 'test')
   if (!packages.ok) {
     process.stderr.write(`${packages.message}\n`)
     return [{ passed: 0, failed: 1 }]

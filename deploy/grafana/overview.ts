@@ -259,7 +259,7 @@ export const overview = new DashboardBuilder('Weir overview')
   )
   .withPanel(
     timeseries({
-      title: 'Violations of conservation',
+      title: 'Violations of conservation, by check',
       description: 'By what found them',
       unit: 'short',
       queries: [

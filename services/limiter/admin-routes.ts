@@ -1,5 +1,6 @@
 import { type AdminRoutes, json, text } from '../platform/admin-server.ts'
 import type { Metrics } from '../platform/metrics.ts'
+import { cutOpaque } from '../platform/opaque.ts'
 import type { PolicySets } from './core/policy.ts'
 import type { LivePolicies, PolicyStatus } from './policies/live.ts'
 import type { TopOffendersPage } from './telemetry/top-offenders.ts'
@@ -17,7 +18,10 @@ export const adminRoutes = ({ metrics, policies, top, isDraining }: Sources): Ad
   '/readyz': () => (isDraining() ? text(503, 'draining') : text(200, 'ready')),
   '/metrics': metrics.page,
   '/top': () => json(top()),
-  '/policies': () => json({ ...describeStatus(policies.status()), domains: describeSets(policies.current()) }),
+  '/policies': () => {
+    const page = json({ ...describeStatus(policies.status()), domains: describeSets(policies.current()) })
+    return { ...page, body: cutOpaque(page.body) }
+  },
 })
 
 const describeStatus = ({ loadedAtUs, ...status }: PolicyStatus) => ({

@@ -4,6 +4,7 @@ import { formatAddress, listenFault } from '../platform/address.ts'
 import { openAdminServer } from '../platform/admin-server.ts'
 import { createLog, type Log } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
+import { cutOpaque } from '../platform/opaque.ts'
 import { runService, type Started } from '../platform/process.ts'
 import { sampled } from '../platform/sampled.ts'
 import { systemMonotonicClock, systemWallClock } from '../seams/clock.ts'
@@ -14,7 +15,7 @@ import type { Refused } from './listen/listener.ts'
 import { openStore } from './open-store.ts'
 import { openTls } from './open-tls.ts'
 import { openLivePolicies, type PolicyStatus } from './policies/live.ts'
-import { formatProblem } from './policies/problem.ts'
+import { formatProblem, type PolicyProblem } from './policies/problem.ts'
 import { type Admin, createRpcServer } from './rpc/server.ts'
 import { readLimiterSettings } from './settings.ts'
 import { startCanary } from './telemetry/canary.ts'
@@ -45,7 +46,7 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
     path: settings.LIMITER_POLICIES,
     onReload: (status) => logReload(log, status),
   })
-  if (!opened.ok) return { ok: false, faults: opened.problems.map(formatProblem) }
+  if (!opened.ok) return { ok: false, faults: opened.problems.map(shownProblem) }
   const policies = resources.use(opened.policies)
 
   const admin = await openAdmin(settings.LIMITER_ADMIN_TOKEN_FILE, log)
@@ -131,9 +132,13 @@ const logReload = (log: Log, { lastReload, generation, problems }: PolicyStatus)
   lastReload === 'accepted'
     ? log.info({ generation }, 'policies reloaded')
     : log.error(
-        { generation, problems: problems.map(formatProblem) },
+        { generation, problems: problems.map(shownProblem) },
         'policies rejected; the last good ones stay in force',
       )
+
+/** A problem quotes what it is about, which may be a credential in the wrong place. */
+const shownProblem = (problem: PolicyProblem) =>
+  formatProblem({ ...problem, path: cutOpaque(problem.path), problem: cutOpaque(problem.problem) })
 
 type OpenAdmin =
   | { readonly ok: true; readonly value: Admin | undefined }

@@ -84,6 +84,8 @@ const compare = (
   const chargedNano = sinceFull ? bucket.deficitNano : bucket.deficitNano - deficitNano
   const elapsedUs = bucket.atUs - before.bucket.bucket.atUs
   const refilledNano = (1000 * rule.refillTokens * elapsedUs) / rule.periodS
+  // A debit is counted in full, and leaves the bucket empty at worst: where it may have been, nothing can be said.
+  if (bucket.deficitNano + refilledNano >= rule.capacityTokens * NANO) return undefined
   return grantedNano > chargedNano + refilledNano + ROUNDING_NANO ? 'granted' : undefined
 }
 
