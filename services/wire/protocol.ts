@@ -7,7 +7,8 @@ export type { AdminDefinition, RateLimitDefinition }
 
 /** The folder of the interface definitions, and its files. */
 export const protoDir = fileURLToPath(new URL('../../proto', import.meta.url))
-export const weirFiles = ['weir/v1/rate_limit.proto', 'weir/v1/admin.proto'] as const
+export const adminFile = 'weir/v1/admin.proto'
+export const weirFiles = ['weir/v1/rate_limit.proto', adminFile] as const
 
 /** The services and messages of `.proto` files, as grpc-js takes them. */
 export const loadProtocol = (files: readonly string[], includeDirs: readonly string[]): PackageDefinition =>

@@ -3,12 +3,12 @@ import { loadSync, type MessageTypeDefinition, type PackageDefinition } from '@g
 import { ReflectionService } from '@grpc/reflection'
 import { protoPath as healthProtoPath } from 'grpc-health-check'
 import { envoyFile } from '../../wire/envoy-protocol.ts'
-import { protoDir, weirFiles } from '../../wire/protocol.ts'
+import { adminFile, protoDir, weirFiles } from '../../wire/protocol.ts'
 
-/** Describes the interface to tools such as grpcurl: grpc.reflection.v1 and v1alpha. */
-export const createReflection = () =>
+/** Describes what is served to tools such as grpcurl: grpc.reflection.v1 and v1alpha. */
+export const createReflection = ({ hasAdmin }: { readonly hasAdmin: boolean }) =>
   new ReflectionService({
-    ...loadDescribed([...weirFiles, envoyFile], protoDir),
+    ...loadDescribed([...weirFiles.filter((file) => hasAdmin || file !== adminFile), envoyFile], protoDir),
     ...loadDescribed([healthProtoPath], dirname(healthProtoPath)),
   })
 

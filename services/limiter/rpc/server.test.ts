@@ -171,6 +171,20 @@ describe('the server', () => {
     expect(await health(client, 'weir.v1.Admin')).toBe(status.NOT_FOUND)
   })
 
+  test.each([
+    [undefined, false],
+    [{ readToken: async () => 'open sesame', log: () => {} }, true],
+  ])('describes Admin only where it is served (%#)', async (admin, isThere) => {
+    await using opened = await openServer(admin === undefined ? {} : { admin })
+    using client = openClient(`127.0.0.1:${opened.port}`)
+    const asItIs = (bytes: Buffer) => bytes
+    const path = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo'
+    const listServices = Buffer.from([0x3a, 1, 0x2a])
+    const listed = await client.watch({ path, requestSerialize: asItIs, responseDeserialize: asItIs }, listServices)
+    expect(listed.toString()).toContain('weir.v1.RateLimit')
+    expect(listed.includes('weir.v1.Admin')).toBe(isThere)
+  })
+
   test('keeps nothing of the names that somebody watches', async () => {
     await using opened = await openServer()
     using client = openClient(`127.0.0.1:${opened.port}`)

@@ -78,7 +78,7 @@ export const createRpcServer = (options: Options): RpcServer => {
   const served = COMPONENTS.filter((name) => admin !== undefined || name !== 'weir.v1.Admin')
   const health = createHealth(served)
   health.addToServer(server)
-  createReflection().addToServer(server)
+  createReflection({ hasAdmin: admin !== undefined }).addToServer(server)
 
   // Its own listening has no bound on connections, and its TLS cannot be renewed.
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
