@@ -5,6 +5,7 @@ import type { Pod } from './cluster.ts'
 import { type Installation, release } from './installation.ts'
 import { type Seen, startLoad } from './load.ts'
 import { watchDecisions } from './metrics.ts'
+import { runOutOfMemory } from './out-of-memory.ts'
 import { failuresOf, overAdmission } from './verdicts.ts'
 
 const RATE_PER_S = 40
@@ -65,14 +66,9 @@ const faults: readonly Fault[] = [
     name: 'a limiter runs out of memory and is killed',
     exact: false,
     strike: async (installation) => {
-      const before = await installation.kubectl.pods('limiter')
-      // In the container's own memory limit: the kernel kills the one that holds most, or both.
-      const hog = 'const held = []; for (;;) held.push(Buffer.alloc(16 << 20, 1))'
-      await installation.kubectl.try('exec', before[0]?.name ?? '', '-c', 'limiter', '--', 'node', '-e', hog)
-      // If it was only the hog that was killed, the limiter itself is killed the same way.
-      await installation.kubectl.try('exec', before[0]?.name ?? '', '-c', 'limiter', '--', 'sh', '-c', 'kill -9 1')
-      await sleep(1_000)
-      await awaitTrue('two limiters are ready', 300_000, () => areReady(installation, 'limiter', 2))
+      const [victim] = await installation.kubectl.pods('limiter')
+      if (victim === undefined) throw new Error('no limiter')
+      await runOutOfMemory(installation.kubectl, victim, 'limiter', 'limiter')
     },
   },
   {
