@@ -135,6 +135,7 @@ export const checkFaults = async (installation: Installation, keys: readonly str
     report.claim(`${name}: everything recovers without a hand`, true, `${seconds.toFixed(0)} s`)
     const failures = failuresOf(seen)
     report.claim(`${name}: every request is answered`, failures === 0, `${failures} of ${seen.calls.length} failed`)
+    for (const [problem, count] of seen.problems) report.say(`${count} × ${problem}`)
     if (exact)
       report.claim(
         `${name}: the count stays exact`,

@@ -10,7 +10,7 @@ test('a log of requests becomes a history; what was never answered is unknown un
       '< 0 1004 200 3.51 ',
       '> 2 1020',
       '< 1 1012 429 1.20 ',
-      '< 3 1 200 1.0 never sent',
+      '< 3 1 200 1.0 ',
       'noise',
       '< 2 1050 0 0.00 dial tcp: refused',
       '> 4 1030',
@@ -23,6 +23,7 @@ test('a log of requests becomes a history; what was never answered is unknown un
     [1_030_000, 1_051_000, 'unknown'],
   ])
   expect(seen.statuses.get(0)).toBe(1)
+  expect([...seen.problems]).toEqual([['dial tcp: refused', 1]])
 })
 
 test('series of a metrics page are read with their labels', () => {

@@ -11,6 +11,8 @@ export type Seen = {
   /** How often each status came; 0 is no answer at all. */
   readonly statuses: ReadonlyMap<number, number>
   readonly latenciesMs: readonly number[]
+  /** What was wrong where the status is neither 200 nor 429, and how often. */
+  readonly problems: ReadonlyMap<string, number>
 }
 
 export type Load = { readonly stop: () => Promise<Seen> }
@@ -85,11 +87,14 @@ const loadPod = (name: string, { image, url, key, ratePerS, connections }: Optio
 })
 
 const SENT = /^> (?<number>\d+) (?<ms>\d+)$/
-const ANSWERED = /^< (?<number>\d+) (?<ms>\d+) (?<status>\d+) (?<duration>[\d.]+)/
+const ANSWERED = /^< (?<number>\d+) (?<ms>\d+) (?<status>\d+) (?<duration>[\d.]+) ?(?<problem>.*)/
 
 export const readLog = (log: string): Seen => {
   const sentMs = new Map<string, number>()
-  const answered = new Map<string, { readonly ms: number; readonly status: number; readonly duration: number }>()
+  const answered = new Map<
+    string,
+    { readonly ms: number; readonly status: number; readonly duration: number; readonly problem: string }
+  >()
   for (const line of log.split('\n')) {
     const sent = SENT.exec(line)?.groups
     if (sent !== undefined) sentMs.set(sent['number'] ?? '', Number(sent['ms']))
@@ -99,8 +104,12 @@ export const readLog = (log: string): Seen => {
         ms: Number(answer['ms']),
         status: Number(answer['status']),
         duration: Number(answer['duration']),
+        problem: withoutPorts(answer['problem'] ?? ''),
       })
   }
+  const problems = new Map<string, number>()
+  for (const { problem } of answered.values())
+    if (problem !== '') problems.set(problem, (problems.get(problem) ?? 0) + 1)
   const lastMs = Math.max(0, ...[...answered.values()].map(({ ms }) => ms), ...sentMs.values())
   const calls = [...sentMs].map(([number, ms]): Call => {
     const answer = answered.get(number)
@@ -110,8 +119,11 @@ export const readLog = (log: string): Seen => {
   })
   const statuses = new Map<number, number>()
   for (const { status } of answered.values()) statuses.set(status, (statuses.get(status) ?? 0) + 1)
-  return { calls, statuses, latenciesMs: [...answered.values()].map(({ duration }) => duration) }
+  return { calls, statuses, latenciesMs: [...answered.values()].map(({ duration }) => duration), problems }
 }
+
+/** The caller's own port is another one each time. */
+const withoutPorts = (problem: string) => problem.replace(/[\d.]+:\d+->/, '')
 
 const verdictOf = (status: number | undefined): Call['verdict'] => {
   switch (status) {

@@ -5,7 +5,7 @@ import { startLoad } from './load.ts'
 import { watchDecisions } from './metrics.ts'
 import { claimExact } from './verdicts.ts'
 
-const RATE_PER_S = 60
+const RATE_PER_S = 40
 const STEADY_MS = 8_000
 
 /** One bucket under a steady load while limiter and API pods come and go, by hand and by the autoscaler. */

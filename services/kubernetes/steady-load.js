@@ -9,7 +9,6 @@ import http from 'k6/http'
 const { URL, KEY, RATE, CONNECTIONS } = __ENV
 
 export const options = {
-  discardResponseBodies: true,
   noConnectionReuse: CONNECTIONS === 'new',
   scenarios: {
     steady: {
@@ -23,11 +22,18 @@ export const options = {
   },
 }
 
+const isDecision = (status) => status === 200 || status === 429
+
 const ask = () => {
   const number = exec.scenario.iterationInTest
   console.log(`> ${number} ${Date.now()}`)
-  const { status, timings, error } = http.get(URL, { headers: { authorization: `Bearer ${KEY}` }, timeout: '30s' })
-  console.log(`< ${number} ${Date.now()} ${status} ${timings.duration.toFixed(2)} ${error}`)
+  const { status, timings, error, body } = http.get(URL, {
+    headers: { authorization: `Bearer ${KEY}` },
+    timeout: '30s',
+  })
+  console.log(
+    `< ${number} ${Date.now()} ${status} ${timings.duration.toFixed(2)} ${isDecision(status) ? '' : error || body}`,
+  )
 }
 
 // biome-ignore lint/style/noDefaultExport: k6 calls the default export.

@@ -4,7 +4,7 @@ import { startLoad } from './load.ts'
 import { watchDecisions } from './metrics.ts'
 import { claimExact } from './verdicts.ts'
 
-const RATE_PER_S = 60
+const RATE_PER_S = 40
 /** The kubelet looks at a ConfigMap about once a minute. */
 const POLICIES_DEADLINE_S = 90
 
@@ -88,11 +88,25 @@ export const checkUpgrades = async (installation: Installation, key: string) => 
   claimExact('upgraded, rolled back and restarted under load', seen, decidedLocally, report)
 }
 
+type Values = { readonly policies: readonly { readonly policies: readonly { readonly capacity: number }[] }[] }
+
+/** The policies of before, but the first has another capacity. */
+const withOneMoreToken = ({ stdout }: { readonly stdout: string }) =>
+  (JSON.parse(stdout) as Values).policies.map((document) => ({
+    ...document,
+    policies: document.policies.map((policy, index) =>
+      index === 0 ? { ...policy, capacity: policy.capacity + 1 } : policy,
+    ),
+  }))
+
 const reloadPolicies = async (installation: Installation) => {
-  const { upgrade, report } = installation
+  const { upgrade, helm, report } = installation
   const before = await policiesOf(installation)
   const startMs = performance.now()
-  await upgrade(...setValues({ 'policies[0].policies[0].capacity': 21 }))
+  await upgrade(
+    '--set-json',
+    `policies=${JSON.stringify(withOneMoreToken(await helm('get', 'values', release, '--output', 'json')))}`,
+  )
   await awaitTrue('every limiter has the new policies', 180_000, async () => {
     const now = await policiesOf(installation)
     return new Set(now.map(({ digest }) => digest)).size === 1 && now[0]?.digest !== before[0]?.digest

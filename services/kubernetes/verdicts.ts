@@ -7,7 +7,12 @@ import type { Report } from './report.ts'
 export const proRule = { capacityTokens: 200, refillTokens: 20, periodS: 1 }
 
 /** Holds what a load has seen to the law: exact, everybody answered, nothing but 200 and 429. */
-export const claimExact = (name: string, { calls, statuses }: Seen, decidedLocally: number, { claim, say }: Report) => {
+export const claimExact = (
+  name: string,
+  { calls, statuses, problems }: Seen,
+  decidedLocally: number,
+  { claim, say }: Report,
+) => {
   const judgement = judge({ rule: proRule, calls, faultBound: { overTokens: 0, underTokens: 0 } })
   const { totals, unexplained, worst } = judgement
   say(formatTotals([{ name, totals: { ...totals, decidedLocally } }]))
@@ -17,6 +22,7 @@ export const claimExact = (name: string, { calls, statuses }: Seen, decidedLocal
     others.length === 0,
     [...statuses].map(([status, count]) => `${count} × ${status === 0 ? 'no answer' : status}`).join(', '),
   )
+  for (const [problem, count] of problems) say(`${count} × ${problem}`)
   claim(`${name}: what was admitted is within the law`, totals.difference === 0, `difference ${totals.difference}`)
   claim(
     `${name}: in every window too, and every refusal is explained`,
