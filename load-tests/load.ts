@@ -5,7 +5,7 @@ import { allAnswered, answered } from './lib/answered.ts'
 import { steady } from './lib/arrivals.ts'
 import { askApi } from './lib/ask.ts'
 import { prepareBucket, type Start } from './lib/prepare.ts'
-import { everyLimiterAsked, nothingDecidedLocally } from './lib/processes.ts'
+import { describeCost, everyLimiterAsked, nothingDecidedLocally } from './lib/processes.ts'
 import { promised } from './lib/promise.ts'
 import { createTimeline } from './lib/recorder.ts'
 import { createRun } from './lib/run.ts'
@@ -32,7 +32,10 @@ const run = createRun({
       "the gate adds 50 ms at worst, its deadline; the rest is the API's and the way there (P99_MS for another)",
     ),
   ],
-  judge: (figures) => ({ findings: [nothingDecidedLocally(figures), everyLimiterAsked(figures)] }),
+  judge: (figures) => ({
+    findings: [nothingDecidedLocally(figures), everyLimiterAsked(figures)],
+    table: describeCost(figures),
+  }),
 })
 
 export const options = {

@@ -31,7 +31,11 @@ export const lostWrites = ({ capacityTokens }: Rule): FaultBound => ({
   source: `a bucket for lost writes, ${SHARES_PART * 100} % for shares`,
 })
 
-export type Judged = { readonly judgement: Judgement; readonly findings: readonly Finding[] }
+export type Judged = {
+  readonly judgement: Judgement
+  readonly bound: FaultBound
+  readonly findings: readonly Finding[]
+}
 
 type Evidence = {
   readonly slices: Slices
@@ -68,15 +72,17 @@ export const judgeBucket = ({ slices, figures, rule, bound }: Evidence): Judged 
     ),
     finding('every question was recorded', missed === 0, `${missed} fell outside the run`),
   ]
-  return { judgement, findings }
+  return { judgement, bound, findings }
 }
 
 const countRefusals = ({ offered, admitted, unanswered }: Judgement['totals']) => offered - admitted - unanswered
 
 /** A bucket that never ran empty was not tried: everybody would have been let in without a limiter, too. */
-export const ranEmpty = ({ judgement: { totals } }: Judged, { capacityTokens }: Rule) =>
-  finding(
+export const ranEmpty = ({ judgement: { totals }, bound }: Judged, { capacityTokens }: Rule) => {
+  const proved = totals.lowerBound === undefined ? 0 : totals.lowerBound + bound.underTokens
+  return finding(
     'the bucket ran empty, so that there was something to count',
-    (totals.lowerBound ?? 0) > capacityTokens,
-    `at least ${totals.lowerBound ?? 0} had to be admitted of ${totals.offered} offered, capacity ${capacityTokens}`,
+    proved > capacityTokens,
+    `${countRefusals(totals)} of ${totals.offered} refused, capacity ${capacityTokens}`,
   )
+}

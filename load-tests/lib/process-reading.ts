@@ -7,6 +7,7 @@ export type ProcessReading = {
   readonly decisions: number
   /** Decisions that no shared bucket made: a limiter's share or its answer without a store, a gate's fallback. */
   readonly local: number
+  readonly cpuS: number
   readonly residentBytes: number
   readonly heapBytes: number
 }
@@ -28,6 +29,7 @@ export const readingOf = ({ name, text }: MetricsPage): ProcessReading => {
       sum('weir_decisions_total', 'basis="share"') +
       sum('weir_decisions_total', 'basis="store_unavailable"') +
       sum(gate, 'source="fallback"'),
+    cpuS: sum('process_cpu_seconds_total'),
     residentBytes: sum('process_resident_memory_bytes'),
     heapBytes: sum('nodejs_heap_size_used_bytes'),
   }

@@ -11,6 +11,8 @@ const METRICS_URLS = listSetting('METRICS_URLS')
 const read = new Counter('processes_read')
 const unreadable = new Counter('processes_unreadable')
 const decidedLocally = new Counter('decided_locally')
+const checks = new Counter('limiter_checks')
+const cpu = { limiter: new Counter('limiter_cpu_s'), api: new Counter('api_cpu_s') }
 const limitersSeen = new Counter('limiters_seen')
 const limitersDeciding = new Counter('limiters_asked')
 
@@ -35,11 +37,13 @@ const pages = (): readonly MetricsPage[] => {
 /** Turns what the processes counted since the start into metrics of the run. */
 export const countSince = (before: readonly ProcessReading[]) => {
   const earlier = new Map(before.map((reading) => [reading.name, reading]))
-  for (const { name, kind, decisions, local } of readProcesses()) {
+  for (const { name, kind, decisions, local, cpuS } of readProcesses()) {
     read.add(1)
     decidedLocally.add(Math.max(0, local - (earlier.get(name)?.local ?? 0)))
+    cpu[kind].add(Math.max(0, cpuS - (earlier.get(name)?.cpuS ?? 0)))
     if (kind !== 'limiter') continue
     limitersSeen.add(1)
+    checks.add(Math.max(0, decisions - (earlier.get(name)?.decisions ?? 0)))
     if (decisions > (earlier.get(name)?.decisions ?? 0)) limitersDeciding.add(1)
   }
 }
@@ -81,4 +85,12 @@ export const limitersAsked = (figures: Figures, least: number): Finding => {
   const claim = `at least ${least} limiters took part`
   const asked = countOf(figures, 'limiters_asked')
   return whereRead(figures, claim, () => finding(claim, asked >= least, `${asked} did`))
+}
+
+/** What one request cost, for whoever sizes an installation by it; empty where nobody told. */
+export const describeCost = (figures: Figures): string => {
+  const answered = countOf(figures, 'limiter_checks')
+  if (answered === 0) return ''
+  const per = (metric: string) => `${((1e6 * countOf(figures, metric)) / answered).toFixed(0)} µs`
+  return `processor time for each request: ${per('limiter_cpu_s')} of the limiters, ${per('api_cpu_s')} of the APIs (${answered} checks)`
 }

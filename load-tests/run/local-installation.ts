@@ -23,7 +23,7 @@ const PRIMARIES = 3
 
 const DEADLINES = {
   patient: { store: '5000', gate: '10000' },
-  prompt: { store: '50', gate: '250' },
+  prompt: { store: '200', gate: '1000' },
 } as const
 
 /** A Redis Cluster, PostgreSQL, limiters and APIs as processes, and an ingress in front of them: all on loopback, all gone at the end. */

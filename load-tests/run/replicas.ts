@@ -113,10 +113,14 @@ export const createReplicas = ({ limiter, api, services, onServing }: ReplicaSet
   }
 }
 
-const openService = async (program: string, settings: Settings) => {
+/** On a machine that is busy with other things a start may run into a deadline of its own: it is tried again. */
+const MOST_STARTS = 3
+
+const openService = async (program: string, settings: Settings, starts = 1): Promise<RunningService> => {
   const started = await startService(program, settings)
-  if (!started.ok) throw new Error(`${program} did not start: ${started.output}`)
-  return started.service
+  if (started.ok) return started.service
+  if (starts === MOST_STARTS) throw new Error(`${program} did not start: ${started.output}`)
+  return openService(program, settings, starts + 1)
 }
 
 const read = async ({ name, url }: AdminPort): Promise<MetricsPage> => {
