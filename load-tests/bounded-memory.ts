@@ -7,8 +7,9 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { domainName } from '../services/contract/check.ts'
+import { type Check, domainName } from '../services/contract/check.ts'
 import { startRedis } from '../services/limiter/redis/redis-server.fixture.ts'
 import { openLimiterClient } from '../services/limiter-client/open-limiter-client.ts'
 import { freePort } from '../services/platform/service.fixture.ts'
@@ -69,28 +70,39 @@ const measure = async (name: string, store: string) => {
   await using limiter = await startLimiter(store)
   await using client = openLimiterClient({ address: limiter.address, deadlineMs: 10_000 })
   const samples: Sample[] = []
-  let decidedHere = 0
+  let again = 0
+  const askAll = async (keys: readonly number[]) => {
+    for (let left = keys; left.length > 0; ) {
+      const gates = await Promise.all(left.map((key) => client.shouldAllow(checkOf(key))))
+      const missed = left.filter((_, index) => gates[index]?.source !== 'limiter')
+      again += missed.length
+      // A busy machine: the limiter was not there yet, or not in time.
+      if (missed.length > 0) await delay(100)
+      if (again > KEYS) throw new Error('the limiter does not answer')
+      left = missed
+    }
+  }
   for (let sent = 0; sent < KEYS; ) {
     const count = Math.min(AT_ONCE, KEYS - sent)
-    const gates = await Promise.all(
-      Array.from({ length: count }, (_, index) => {
-        const attributes = new Map([
-          // A tenth of them as long as they may be.
-          ['client', `user:${sent + index}${(sent + index) % 10 === 0 ? 'x'.repeat(900) : ''}`],
-          ['route', 'GET /v1/orders/{id}'],
-        ])
-        return client.shouldAllow({ domain: domainName('api'), attributes, cost: 1 })
-      }),
-    )
-    decidedHere += gates.filter(({ source }) => source !== 'limiter').length
+    await askAll(Array.from({ length: count }, (_, index) => sent + index))
     sent += count
     if (sent < ((samples.length + 1) * KEYS) / SAMPLES) continue
     samples.push({ keys: sent, limiterMib: residentMib(limiter.pid), clientMib: residentMib(process.pid) })
     process.stderr.write(`\r${name}: ${sent} of ${KEYS} keys `)
   }
   process.stderr.write('\n')
-  return { name, samples, decidedHere }
+  return { name, samples, again }
 }
+
+const checkOf = (key: number): Check => ({
+  domain: domainName('api'),
+  attributes: new Map([
+    // A tenth of them as long as they may be.
+    ['client', `user:${key}${key % 10 === 0 ? 'x'.repeat(900) : ''}`],
+    ['route', 'GET /v1/orders/{id}'],
+  ]),
+  cost: 1,
+})
 
 type Measured = Awaited<ReturnType<typeof measure>>
 
@@ -102,7 +114,7 @@ const judge = (samples: readonly Sample[], of: (sample: Sample) => number) => {
   return { low, high, deviation: (high - middle) / middle, isFlat: high - middle <= TOLERANCE * middle }
 }
 
-const report = ({ name, samples, decidedHere }: Measured) => {
+const report = ({ name, samples, again }: Measured) => {
   console.info(`\n${name}: resident memory in MiB`)
   console.table(
     samples.map(({ keys, limiterMib, clientMib }) => ({
@@ -119,8 +131,8 @@ const report = ({ name, samples, decidedHere }: Measured) => {
     console.info(
       `${isFlat ? 'flat' : 'NOT FLAT'}: ${who}, ${name}, ${Math.round(low)} to ${Math.round(high)} MiB (± ${(deviation * 100).toFixed(1)} %)`,
     )
-  if (decidedHere > 0) console.info(`NOT MEASURED: ${decidedHere} of the checks did not reach the limiter`)
-  return judged.every(({ isFlat }) => isFlat) && decidedHere === 0
+  if (again > 0) console.info(`${again} checks were not answered in time, and were sent again`)
+  return judged.every(({ isFlat }) => isFlat)
 }
 
 const inMemory = report(await measure('memory store', 'memory:'))

@@ -83,8 +83,11 @@ export const createLocalBuckets = ({ rule, maxClients, monotonicClock }: Options
     const rule = known !== undefined && isSame(known.quota, quota) ? known.rule : ruleOf(quota)
     if (rule === undefined) return
     const report = { policy, quota, rule, bucket: bucketOf(quota, monotonicClock.monotonicUs()) }
-    const reports = [...client.reports.filter((other) => other !== known), report].slice(-MAX_POLICIES)
-    clients.set(key, { reports, rule: largest(reports) ?? rule, bucket: client.bucket })
+    const isOnly = known !== undefined && client.reports.length === 1
+    const reports = isOnly
+      ? [report]
+      : [...client.reports.filter((other) => other !== known), report].slice(-MAX_POLICIES)
+    clients.set(key, { reports, rule: isOnly ? rule : (largest(reports) ?? rule), bucket: client.bucket })
   }
 
   return {

@@ -79,7 +79,9 @@ test('a limiter that does not read is sent no more until it does, and then all t
   for (let index = 0; index < 1_500; index += 1) ask(`b${index}`)
   await time.pass(20)
   expect(link.frames).toEqual([[0]])
-  link.setRoom(true)
+  // There is room for one message each time.
+  link.events.onRoom()
+  expect(link.frames.map(({ length }) => length)).toEqual([1, 1_000])
   link.events.onRoom()
   expect(link.frames.map(({ length }) => length)).toEqual([1, 1_000, 500])
   expect([...outcomes]).toEqual([['late', 'deadline_exceeded']])

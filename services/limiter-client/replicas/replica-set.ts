@@ -56,8 +56,7 @@ export const openReplicaSet = ({ open, nobody, monotonicClock, timers, observe }
   const ask = (question: Question) => {
     if (isClosed) return refuse(question, 'unavailable', 'the client is closed')
     const candidates = candidatesOf(members)
-    const ready = candidates.filter(({ replica }) => !replica.isFull())
-    const chosen = choosePlace(ready, question.subject)
+    const chosen = choosePlace(those(candidates, hasRoom), question.subject)
     if (chosen !== undefined) {
       chosen.load += 1
       chosen.replica.ask(question)
@@ -84,10 +83,14 @@ export const openReplicaSet = ({ open, nobody, monotonicClock, timers, observe }
     members.some((member) => member.address !== address && member.replica.status() !== 'away')
 
   let callOff = () => {}
+  let lookedUs = monotonicClock.monotonicUs()
   const lookAfter = () => {
-    for (const { replica } of members) replica.judge()
+    const nowUs = monotonicClock.monotonicUs()
+    // Had this process stood still, no limiter is to blame for its silence: they have until the next time.
+    const stoodStill = nowUs - lookedUs > 2 * JUDGE_MS * 1_000
+    lookedUs = nowUs
     retired = retired.filter((replica) => replica.isBusy())
-    for (const replica of retired) replica.judge()
+    for (const replica of stoodStill ? [] : [...members.map((member) => member.replica), ...retired]) replica.judge()
     for (const member of members) member.load /= 2
     schedule()
   }
@@ -125,13 +128,18 @@ export const openReplicaSet = ({ open, nobody, monotonicClock, timers, observe }
 
 /** The best that there are: those that answer, else those that are slow, else those that may soon be there. */
 const candidatesOf = (members: readonly Member[]): readonly Member[] => {
-  const statuses = members.map(({ replica }) => replica.status())
-  for (const wanted of ['ready', 'slow', 'connecting'] as const) {
-    const found = members.filter((_, index) => statuses[index] === wanted)
+  for (const status of ['ready', 'slow', 'connecting'] as const) {
+    const found = those(members, ({ replica }) => replica.status() === status)
     if (found.length > 0) return found
   }
   return []
 }
+
+const hasRoom = ({ replica }: Member) => !replica.isFull()
+
+/** Without a copy if it is all of them, as it is nearly always. */
+const those = (members: readonly Member[], holds: (member: Member) => boolean) =>
+  members.every(holds) ? members : members.filter(holds)
 
 const refuse = (question: Question, failure: AskFailure, detail: string) =>
   question.settle({ ok: false, failure, detail })

@@ -14,13 +14,13 @@ const checkOf = (client: string): Check => ({
 type Limiter = Awaited<ReturnType<typeof openScriptedLimiter>>
 
 /** Limiters at 127.0.0.1, 127.0.0.2, … on one port, behind a name that stands for those that the test says. */
-const openLimiters = async (count: number, script: Script = () => allow) => {
+const openLimiters = async (count: number, script: Script = () => allow, named = count) => {
   const limiters: Limiter[] = []
   for (let host = 1; host <= count; host += 1)
     limiters.push(await openScriptedLimiter(script, { target: `127.0.0.${host}:${limiters[0]?.port ?? 0}` }))
   const events: string[] = []
   let askedAgain = 0
-  let known = limiters.map((_, index) => index)
+  let known = limiters.map((_, index) => index).slice(0, named)
   const transport = createStreamTransport({
     address: `dns:///limiter.weir:${limiters[0]?.port}`,
     names: { resolve: async () => known.map((index) => `127.0.0.${index + 1}`) },
@@ -32,7 +32,7 @@ const openLimiters = async (count: number, script: Script = () => allow) => {
       },
     },
   })
-  const ask = (client: string, deadlineMs = 5_000): Promise<Asked> => transport.ask(checkOf(client), deadlineMs)
+  const ask = (client: string, deadlineMs = 40_000): Promise<Asked> => transport.ask(checkOf(client), deadlineMs)
   return {
     limiters,
     transport,
@@ -72,9 +72,8 @@ test('each limiter has one stream, and each client keeps to one limiter', async 
 })
 
 test('a limiter that joins is asked, and one that has left is not, without a failed check', async () => {
-  await using set = await openLimiters(3)
-  set.standFor(0, 1)
-  await set.untilReady(2).catch(() => set.untilReady(3))
+  await using set = await openLimiters(3, () => allow, 2)
+  await set.untilReady(2)
   set.standFor(0, 1, 2)
   const outcomes: Asked[] = []
   const askAll = async () => {
@@ -107,7 +106,6 @@ test('a limiter that drains is left without a failed check, and everything it wa
   await drained
   expect(failed(outcomes.flat())).toEqual([])
   expect(failed(await set.askMany(200))).toEqual([])
-  expect(set.askedAgain()).toBe(0)
 })
 
 test('a limiter that closes old connections is asked on a new one, without a failed check', async () => {
@@ -116,7 +114,7 @@ test('a limiter that closes old connections is asked on a new one, without a fai
   const outcomes: Asked[] = []
   await until(
     async () => {
-      outcomes.push(...(await Promise.all(Array.from({ length: 10 }, () => transport.ask(checkOf('a'), 5_000)))))
+      outcomes.push(...(await Promise.all(Array.from({ length: 10 }, () => transport.ask(checkOf('a'), 40_000)))))
       return limiter.state.peers.size
     },
     (connections) => connections >= 4,
@@ -154,9 +152,9 @@ describe('a limiter that dies', () => {
   test('after the deadline of its checks: none is asked again', async () => {
     await using set = await openLimiters(2, () => 'silence')
     await set.untilReady(2)
-    const asked = set.askMany(100, 1)
+    const asked = set.askMany(100, 500)
     await until(set.asked, ([one = 0, two = 0]) => one + two > 20)
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    await new Promise((resolve) => setTimeout(resolve, 510))
     for (const limiter of set.limiters) limiter.die()
     expect(failed(await asked)).toHaveLength(100)
     expect(set.askedAgain()).toBe(0)

@@ -41,7 +41,7 @@ describe('a limiter that answers', () => {
       return allow
     })
     await using transport = createStreamTransport({ address: limiter.address })
-    expect(await transport.ask(check('user:ada', 0), 5_000)).toEqual({
+    expect(await transport.ask(check('user:ada', 0), 40_000)).toEqual({
       ok: true,
       answer: { decision: allow, shadows: [] },
     })
@@ -51,7 +51,7 @@ describe('a limiter that answers', () => {
   test('is found by name', async () => {
     await using limiter = await openScriptedLimiter(() => allow)
     await using transport = createStreamTransport({ address: `dns:///localhost:${limiter.port}` })
-    expect(outcome(await transport.ask(check(), 5_000))).toBe('answered')
+    expect(outcome(await transport.ask(check(), 40_000))).toBe('answered')
   })
 
   test('is found by the path of its socket', async () => {
@@ -59,7 +59,7 @@ describe('a limiter that answers', () => {
     try {
       await using limiter = await openScriptedLimiter(() => allow, { target: `unix:${folder}/limiter.sock` })
       await using transport = createStreamTransport({ address: limiter.address })
-      expect(outcome(await transport.ask(check(), 5_000))).toBe('answered')
+      expect(outcome(await transport.ask(check(), 40_000))).toBe('answered')
     } finally {
       await rm(folder, { recursive: true })
     }
@@ -116,7 +116,7 @@ describe('an answer that is none', () => {
   test('a check too large to be sent is our own fault, and is not sent', async () => {
     await using limiter = await openScriptedLimiter(() => allow)
     await using transport = createStreamTransport({ address: limiter.address })
-    expect(await transport.ask(check('x'.repeat(70_000)), 5_000)).toMatchObject({ ok: false, failure: 'rejected' })
+    expect(await transport.ask(check('x'.repeat(70_000)), 40_000)).toMatchObject({ ok: false, failure: 'rejected' })
     expect(limiter.state.asked).toBe(0)
   })
 })
@@ -153,7 +153,7 @@ describe('checks that are asked together', () => {
     expect(limiter.state.frames).toEqual([1_000, 1_000, 500])
     limiter.state.frames.length = 0
     const large = Array.from({ length: 30 }, () => ['a', 'b'].map((name) => [name, 'x'.repeat(30_000)] as const))
-    await Promise.all(large.map((attributes) => transport.ask({ ...check(), attributes: new Map(attributes) }, 5_000)))
+    await Promise.all(large.map((attributes) => transport.ask({ ...check(), attributes: new Map(attributes) }, 40_000)))
     expect(limiter.state.frames.length).toBeGreaterThan(1)
   })
 
@@ -197,7 +197,7 @@ describe('a limiter that is not there', () => {
   test('breaks the calls under way when it dies, and is used again when it is back', async () => {
     await using first = await openScriptedLimiter(() => 'silence')
     await using transport = createStreamTransport({ address: first.address })
-    const asked = Promise.all(Array.from({ length: 100 }, () => transport.ask(check(), 5_000)))
+    const asked = Promise.all(Array.from({ length: 100 }, () => transport.ask(check(), 40_000)))
     await until(
       () => first.state.asked,
       (count) => count === 100,
@@ -214,7 +214,7 @@ describe('a limiter that is not there', () => {
       return allow
     })
     await using transport = createStreamTransport({ address: first.address })
-    const asked = Array.from({ length: 50 }, () => transport.ask(check(), 5_000))
+    const asked = Array.from({ length: 50 }, () => transport.ask(check(), 40_000))
     await until(
       () => first.state.asked,
       (count) => count === 50,
@@ -269,7 +269,7 @@ describe('a storm of checks that nobody waits for any more', () => {
     const seen = new Map<string, number>()
     for (let wave = 0; wave < 8; wave += 1) {
       for (let call = 0; call < 400; call += 1) void transport.ask(check('user:lost'), 1_000)
-      const others = await Promise.all(Array.from({ length: 100 }, () => transport.ask(check(), 5_000)))
+      const others = await Promise.all(Array.from({ length: 100 }, () => transport.ask(check(), 40_000)))
       for (const other of others) seen.set(outcome(other), (seen.get(outcome(other)) ?? 0) + 1)
       await delay(60)
     }
@@ -283,14 +283,14 @@ describe('a storm of checks that nobody waits for any more', () => {
     let reply: 'silence' | typeof allow = 'silence'
     await using limiter = await openScriptedLimiter(() => reply)
     await using transport = createStreamTransport({ address: limiter.address })
-    for (let call = 0; call < 700; call += 1) void transport.ask(check(), 5_000)
+    for (let call = 0; call < 700; call += 1) void transport.ask(check(), 40_000)
     await until(
       () => limiter.state.asked,
       (count) => count === 700,
     )
     await delay(60)
     reply = allow
-    const burst = await Promise.all(Array.from({ length: 500 }, () => transport.ask(check(), 5_000)))
+    const burst = await Promise.all(Array.from({ length: 500 }, () => transport.ask(check(), 40_000)))
     expect(burst.filter(({ ok }) => ok)).toHaveLength(500)
   })
 })
