@@ -41,7 +41,11 @@ export const dispatchRefused = ({ request, socket, error, dispatch }: Refused) =
 
 /** Closes our side and reads on for a moment: closing at once would take the answer from a client that is still sending. */
 const linger = (socket: Socket) => {
+  const bytesBefore = socket.bytesRead
   socket.end()
+  socket.on('data', () => {
+    if (socket.bytesRead - bytesBefore > httpLimits.lingerBytes) socket.pause()
+  })
   socket.resume()
   const timer = setTimeout(() => socket.destroy(), httpLimits.lingerMs)
   socket.once('close', () => clearTimeout(timer))

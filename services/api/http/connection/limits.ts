@@ -28,4 +28,6 @@ export const httpLimits = {
   waitingBytes: 16 * 1024 * 1024,
   /** After a refusal that closes the connection: time for the client to read it. */
   lingerMs: 1_000,
+  /** … and to write the rest of what it sends, if it reads nothing before. */
+  lingerBytes: 8 * 1024 * 1024,
 } as const
