@@ -24,7 +24,7 @@ import { publishConservation } from './telemetry/conservation-metrics.ts'
 import { publishMemoryStore } from './telemetry/memory-store-metrics.ts'
 import { publishPolicies } from './telemetry/policy-metrics.ts'
 import { observeRefusals } from './telemetry/refusals.ts'
-import { publishOutages, publishSharedStore } from './telemetry/shared-store-metrics.ts'
+import { publishOutages, publishSharedStore, publishWitnesses } from './telemetry/shared-store-metrics.ts'
 import { publishStoreCalls } from './telemetry/store-metrics.ts'
 import { createTopOffenders } from './telemetry/top-offenders.ts'
 
@@ -35,7 +35,7 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   const read = readLimiterSettings(process.env)
   if (!read.ok) return read
   const { settings } = read
-  const log = createLog('limiter', settings.LOG_LEVEL)
+  const log = createLog('limiter', settings.LOG_LEVEL, cutOpaque)
 
   const metrics = createMetrics()
   const openedTls = await openTls(settings, log, metrics)
@@ -63,7 +63,11 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   if (!store.ok) return store
   resources.use(store.store)
   if (store.stats.kind === 'memory') publishMemoryStore(metrics, store.stats.read)
-  else publishSharedStore(metrics, store.stats.read)
+  else {
+    const { read: readStats } = store.stats
+    publishSharedStore(metrics, readStats)
+    publishWitnesses(metrics, () => readStats().witnesses)
+  }
   const top = createTopOffenders(monotonicUs())
   const limiter = createLimiter({
     policies: policies.current,

@@ -6,7 +6,7 @@ import type { CountingPolicy, PolicySets } from '../core/policy.ts'
 import { publishChecks } from './check-metrics.ts'
 import { publishMemoryStore } from './memory-store-metrics.ts'
 import { publishPolicies } from './policy-metrics.ts'
-import { publishOutages, publishSharedStore } from './shared-store-metrics.ts'
+import { publishOutages, publishSharedStore, publishWitnesses } from './shared-store-metrics.ts'
 import { publishStoreCalls } from './store-metrics.ts'
 
 const domain = domainName('api')
@@ -157,4 +157,16 @@ test('what was admitted without the store is seen, and how long it was away', as
   givenUp(0)
   nowUs = 9_000_000
   expect(await published(metrics)).toContain('weir_degraded_seconds_total 3')
+})
+
+test('what a limiter remembers of its store is seen, with what it found lost and made good', async () => {
+  const metrics = createMetrics()
+  publishWitnesses(metrics, () => ({ buckets: 9, losses: 4, vetoes: 3, taught: 2, localRefusals: 1 }))
+  expect(await published(metrics)).toEqual([
+    'weir_witness_buckets 9',
+    'weir_witness_losses_total 4',
+    'weir_witness_vetoes_total 3',
+    'weir_witness_taught_total 2',
+    'weir_witness_local_refusals_total 1',
+  ])
 })

@@ -10,6 +10,15 @@ type SharedStore = {
   readonly lostNano: number
 }
 
+/** None where the limiter keeps none. */
+type Witnesses = {
+  readonly buckets: number
+  readonly losses: number
+  readonly vetoes: number
+  readonly taught: number
+  readonly localRefusals: number
+}
+
 const NANO = 1_000_000_000
 
 /** Declares what the limiter publishes of the store that it shares. */
@@ -51,6 +60,30 @@ export const publishSharedStore = (metrics: Metrics, read: () => SharedStore) =>
       ]
     },
   })
+}
+
+/** Declares what the limiter publishes of what it remembers of its store's buckets, to find lost writes by. */
+export const publishWitnesses = (metrics: Metrics, read: () => Witnesses | undefined) => {
+  const sample = (value: (witnesses: Witnesses) => number) => () => {
+    const witnesses = read()
+    return witnesses === undefined ? [] : [{ labels: {}, value: value(witnesses) }]
+  }
+  const counter = (name: `weir_witness_${string}_total`, help: string, value: (witnesses: Witnesses) => number) =>
+    metrics.counter({ name, help, labels: [], read: sample(value) })
+  metrics.gauge({
+    name: 'weir_witness_buckets',
+    help: 'Buckets that are not full, as this limiter last saw them',
+    labels: [],
+    read: sample(({ buckets }) => buckets),
+  })
+  counter('weir_witness_losses_total', 'Buckets of which the store had forgotten something', ({ losses }) => losses)
+  counter('weir_witness_vetoes_total', 'Grants of the store that were taken back for it', ({ vetoes }) => vetoes)
+  counter('weir_witness_taught_total', 'Buckets that the store was told again', ({ taught }) => taught)
+  counter(
+    'weir_witness_local_refusals_total',
+    'Takes that were refused without the store, because their bucket was known to be empty',
+    ({ localRefusals }) => localRefusals,
+  )
 }
 
 /** Declares what the limiter publishes of outages of its store; the function returned is told how many shards are given up now. */
