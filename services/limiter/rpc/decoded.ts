@@ -15,6 +15,7 @@ export const tolerant = <
   ResponseOut extends object,
 >(
   method: MethodDefinition<RequestIn, ResponseIn, RequestOut, ResponseOut>,
+  maxBytes = MAX_MESSAGE_BYTES,
 ): GrpcMethod<Decoded<RequestOut>, ResponseIn> => ({
   path: method.path,
   requestStream: method.requestStream,
@@ -22,7 +23,7 @@ export const tolerant = <
   responseSerialize: method.responseSerialize,
   requestDeserialize: (bytes) => {
     // grpc-js has one limit for all methods, and a stream's frames are larger.
-    if (bytes.length > MAX_MESSAGE_BYTES) return { ok: false, kind: 'too_large' }
+    if (bytes.length > maxBytes) return { ok: false, kind: 'too_large' }
     try {
       return { ok: true, message: method.requestDeserialize(bytes) }
     } catch {

@@ -71,6 +71,15 @@ test('what a client of Envoy puts into a header is counted and never an error, w
     )
 })
 
+test('a header that comes in many descriptors makes a long message, which is counted too', async () => {
+  await using opened = await openServer()
+  using client = openClient(`127.0.0.1:${opened.port}`)
+  const descriptor = { entries: entries({ client: 'a', path: 'x'.repeat(60_000) }) }
+  expect(await call(client, { domain: 'api', descriptors: Array(10).fill(descriptor) })).toMatchObject({
+    response: { overallCode: 'OK', statuses: Array(10).fill({ limitRemaining: 0 }) },
+  })
+})
+
 test('whatever bytes arrive, the answer is an answer or a fault of the caller', async () => {
   await using opened = await openServer()
   using client = openClient(`127.0.0.1:${opened.port}`)

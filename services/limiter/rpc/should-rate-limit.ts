@@ -1,5 +1,6 @@
 import type { handleUnaryCall } from '@grpc/grpc-js'
 import { type RateLimitServiceDefinition, rateLimitServiceV3 } from '../../wire/envoy-protocol.ts'
+import { MAX_FRAME_BYTES } from '../../wire/protocol.ts'
 import type { Limiter } from '../core/limiter.ts'
 import { parseRequest } from '../envoy/request.ts'
 import { encodeResponse, encodeUnlimited, type HeaderMode } from '../envoy/response.ts'
@@ -12,7 +13,8 @@ type Method = RateLimitServiceDefinition['ShouldRateLimit']
 type Request = Decoded<ReturnType<Method['requestDeserialize']>>
 type Response = Parameters<Method['responseSerialize']>[0]
 
-export const shouldRateLimitService = { ShouldRateLimit: tolerant(rateLimitServiceV3.ShouldRateLimit) }
+// Descriptors repeat what a client of Envoy sent, which may be 60 KiB: a message refused for its length would let that client pass.
+export const shouldRateLimitService = { ShouldRateLimit: tolerant(rateLimitServiceV3.ShouldRateLimit, MAX_FRAME_BYTES) }
 
 type Options = {
   readonly limiter: Limiter
