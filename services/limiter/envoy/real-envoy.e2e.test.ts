@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { createAuthority } from '../../platform/certificates.fixture.ts'
 import { freePort, startService, until } from '../../platform/service.fixture.ts'
 import { startCluster, startRedis } from '../redis/redis-server.fixture.ts'
 import { exampleFolder, installEnvoy, type Response, startEnvoy } from './envoy-process.fixture.ts'
@@ -24,9 +25,10 @@ type LimiterOptions = {
   readonly store?: string
   readonly port?: number
   readonly headers?: string
+  readonly tls?: Readonly<Record<string, string>>
 }
 
-const startLimiter = async ({ policies, store = 'memory:', port, headers = 'refusals' }: LimiterOptions) => {
+const startLimiter = async ({ policies, store = 'memory:', port, headers = 'refusals', tls = {} }: LimiterOptions) => {
   const folder = await mkdtemp(join(tmpdir(), 'weir-envoy-limiter-'))
   const file = join(folder, 'policies.yaml')
   await writeFile(file, policies)
@@ -39,6 +41,7 @@ const startLimiter = async ({ policies, store = 'memory:', port, headers = 'refu
     LIMITER_STORE_DEADLINE_MS: '10000',
     LIMITER_POLICIES: file,
     LIMITER_ENVOY_HEADERS: headers,
+    ...tls,
     LOG_LEVEL: 'error',
   })
   if (!started.ok) throw new Error(started.output)
@@ -181,6 +184,37 @@ describe('a real Envoy', { timeout: TEST_MS }, () => {
     console.info(
       `restart under load: ${countOf(responses, 200)} of 300 passed, ${countOf(responses, 429)} refused, ${countOf(responses, 500)} while nobody answered`,
     )
+  })
+
+  test('asks over TLS with a certificate of its own, and is answered only with one', async () => {
+    using authority = createAuthority()
+    const [server, client] = [authority.issue('limiter'), authority.issue('envoy')]
+    await using limiter = await startLimiter({
+      policies: examplePolicies,
+      tls: { LIMITER_TLS_CERT: server.cert, LIMITER_TLS_KEY: server.key, LIMITER_TLS_CLIENT_CA: authority.ca },
+    })
+    const overTls = (certificates: string) => (text: string) =>
+      text.replace('failure_mode_deny: false', 'failure_mode_deny: true').replace(
+        '    - name: weir\n',
+        `    - name: weir
+      transport_socket:
+        name: envoy.transport_sockets.tls
+        typed_config:
+          "@type": type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext
+          common_tls_context:
+            validation_context: { trusted_ca: { filename: "${authority.ca}" } }
+            ${certificates}
+`,
+      )
+    const own = `tls_certificates: [{ certificate_chain: { filename: "${client.cert}" }, private_key: { filename: "${client.key}" } }]`
+    await using envoy = await startEnvoy({ program, limiters: [limiter.port], change: overTls(own) })
+    expect(countOf(await send(envoy, 30, '/login', from('198.51.100.1')), 200)).toBe(5)
+    await using stranger = await startEnvoy({
+      program,
+      limiters: [limiter.port],
+      change: overTls('alpn_protocols: [h2]'),
+    })
+    expect(statuses(await send(stranger, 5, '/login', from('198.51.100.2')))).toEqual([500])
   })
 
   test('gets exact counts from two limiters on a Redis Cluster', async () => {
