@@ -26,6 +26,12 @@ const tell = (report: Report) => {
   process.send?.(report)
 }
 
+/** So long, and longer on a machine so busy that too little has happened by then. */
+const atLeast = async (ms: number, isEnough: () => boolean) => {
+  for (const end = performance.now() + ms; performance.now() < end || !isEnough(); )
+    await new Promise((resolve) => setTimeout(resolve, Math.max(20, end - performance.now())))
+}
+
 /** Closed loop: each of the askers asks again when it is answered. */
 const run = async ({ way: name, addresses, concurrency, keys, warmUpMs, measureMs }: Order): Promise<void> => {
   await using way = await ways[name](addresses)
@@ -35,21 +41,23 @@ const run = async ({ way: name, addresses, concurrency, keys, warmUpMs, measureM
   }
   const counts: Record<Outcome, number> = { counted: 0, local: 0, failed: 0 }
   const latenciesUs: number[] = []
+  let answered = 0
   let phase: 'warm-up' | 'measure' | 'done' = 'warm-up'
   const asker = async () => {
     while (phase !== 'done') {
       const startMs = performance.now()
       const outcome = await way.ask(`user:${Math.floor(Math.random() * keys)}`)
+      answered += 1
       if (phase !== 'measure') continue
       counts[outcome] += 1
       latenciesUs.push((performance.now() - startMs) * 1000)
     }
   }
   const askers = Array.from({ length: concurrency }, asker)
-  await new Promise((resolve) => setTimeout(resolve, warmUpMs))
+  await atLeast(warmUpMs, () => answered >= concurrency)
   phase = 'measure'
   tell({ kind: 'measuring' })
-  await new Promise((resolve) => setTimeout(resolve, measureMs))
+  await atLeast(measureMs, () => latenciesUs.length >= concurrency)
   phase = 'done'
   const checks = counts.counted + counts.local + counts.failed
   latenciesUs.sort((a, b) => a - b)
