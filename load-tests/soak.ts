@@ -71,7 +71,7 @@ export const options = {
       rate: 1,
       timeUnit: `${Math.max(1, Math.floor(DURATION_S / 100))}s`,
       duration: `${DURATION_S}s`,
-      preAllocatedVUs: 3,
+      preAllocatedVUs: 10,
       gracefulStop: '15s',
     },
   },

@@ -53,7 +53,8 @@ export const createRun = ({ name, question, promises, judge }: RunDefinition) =>
         return exec.test.fail(`${OWN_METRICS} does not answer, so nobody can judge: see K6_ADDRESS`)
       const figures = figuresOfRest(own.json() as unknown as RestMetrics)
       const failures = failuresOf(findingsOf(judge(figures, start), figures))
-      if (failures.length > 0) exec.test.fail(failures.map(describeFinding).join('\n'))
+      // k6 takes the text for a format.
+      if (failures.length > 0) exec.test.fail(failures.map(describeFinding).join('\n').replaceAll('%', '%%'))
     },
 
     handleSummary: (data: SummaryData) => {
