@@ -293,7 +293,7 @@ describe('a missing system package', () => {
   test('that cannot be installed is one message that names it', async () => {
     const { missingPackages, installSystemPackages } = await import('./system-packages.ts')
     const nothing = { path: '/nowhere', folders: [] }
-    expect(missingPackages(nothing)).toEqual(['openssl', 'postgresql', 'redis-server'])
+    expect(missingPackages(nothing)).toEqual(['iproute2', 'iptables', 'openssl', 'postgresql', 'redis-server'])
     expect(installSystemPackages({ ...nothing, isRoot: false })).toEqual({
       ok: false,
       message: expect.stringMatching(

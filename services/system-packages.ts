@@ -4,6 +4,9 @@ import { existsSync, globSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 const packages = [
+  // Networks of several machines within this one.
+  { name: 'iproute2', program: 'ip' },
+  { name: 'iptables', program: 'iptables' },
   { name: 'openssl', program: 'openssl' },
   { name: 'postgresql', program: 'initdb' },
   { name: 'redis-server', program: 'redis-server' },
