@@ -75,7 +75,7 @@ local groups = {}
 local function to_byte(ms)
   if ms < 8 then return ms end
   local fraction, exponent = math.frexp(ms)
-  return (exponent - 4) * 8 + math.ceil(fraction * 16)
+  return math.min((exponent - 4) * 8 + math.ceil(fraction * 16), 255)
 end
 
 local function from_byte(byte)
