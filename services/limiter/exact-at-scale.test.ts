@@ -98,4 +98,4 @@ test('four limiters on a cluster admit to the token what the law allows, while l
   // A killed limiter burns at most what it had in flight.
   for (const { totals } of coldJudged)
     expect(totals.admitted).toBeGreaterThanOrEqual(COLD.capacityTokens - totals.unanswered)
-}, 90_000)
+}, 240_000)

@@ -162,7 +162,7 @@ test('a subject whose slot is on its way, with buckets on both sides of it, is s
     }
   })
   expectExact(result, limiters.failures)
-}, 60_000)
+}, 200_000)
 
 test('the script is flushed on every node again and again: nobody is refused for it', async () => {
   await using cluster = await startCluster({ primaries: 3, replicas: 0 })

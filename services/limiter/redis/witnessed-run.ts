@@ -18,19 +18,24 @@ type Lost = { readonly operation: ScriptOperation; readonly buckets: readonly As
  */
 export const createWitnessedRun = ({ run, witnesses, monotonicUs }: Options): RunScript => {
   let lineage: Lineage | undefined
+  // Before that everything was learned over the one lineage.
+  let hasChanged = false
   let teaching: Promise<unknown> | undefined
 
   const runOnce = async (operations: readonly ScriptOperation[]) => {
     const sentUs = monotonicUs()
     const over = isUp(lineage) ? lineage : undefined
     const told = operations.map((operation) => {
+      if (!hasChanged && over !== undefined) return operation
       const testimonies = witnesses.testify(operation.buckets, over, sentUs)
       return testimonies === undefined ? operation : { ...operation, testimonies }
     })
     const reply = await run(told).catch((error: unknown) => {
       lineage = undefined
+      hasChanged = true
       throw error
     })
+    if (reply.lineage === undefined || (lineage !== undefined && lineage !== reply.lineage)) hasChanged = true
     lineage = reply.lineage
     const span = { sentUs, receivedUs: monotonicUs() }
     const lost: Lost[] = []
@@ -38,7 +43,10 @@ export const createWitnessedRun = ({ run, witnesses, monotonicUs }: Options): Ru
       const result = reply.results[index]
       if (result === undefined) return undefined
       const learned = witnesses.learn(operation, result, span, reply.lineage)
-      if (learned.lost.length > 0) lost.push({ operation, buckets: learned.lost })
+      if (learned.lost.length > 0) {
+        hasChanged = true
+        lost.push({ operation, buckets: learned.lost })
+      }
       return learned.result
     }
     return { reply: { ...reply, results: operations.map(learn) }, lost }

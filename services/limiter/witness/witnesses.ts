@@ -3,7 +3,7 @@ import type { AskedBucket, Reading } from '../core/store.ts'
 import { judgeResult, type Operation, type Result, type RuleHash } from './judge-result.ts'
 import { leastElapsedUs, missingAfter, mostElapsedUs, type Span, type Told, type Witness } from './witness.ts'
 
-/** Beyond it the bucket that nobody has asked for the longest goes. */
+/** Beyond it the bucket that was seen for the first time longest ago goes; one that is asked on is seen again at once. */
 const MAX_BUCKETS = 100_000
 /** So often the store is asked although it must refuse: an operator may have filled the bucket. */
 const ASK_AGAIN_US = 1_000_000
@@ -59,19 +59,27 @@ type Options = {
   readonly maxBuckets?: number
 }
 
-type Entry = { readonly witness: Witness; readonly lineage: Lineage | undefined }
+type Entry = { witness: Witness; lineage: Lineage | undefined }
 
 /** What this limiter last saw of each bucket that is not full: witnesses of writes that the store may lose. */
 export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKETS }: Options): Witnesses => {
-  // In the order in which they were last learned.
+  // In the order in which they were first seen since they were full.
   const entries = new Map<string, Entry>()
   let [losses, vetoes, taught, localRefusals] = [0, 0, 0, 0]
 
   const remember = (name: string, asked: AskedBucket, entry: Entry) => {
-    entries.delete(name)
     const { bucket, ruleHash: lastRule } = entry.witness
+    const known = entries.get(name)
     // A full bucket is what an absent one is; one that was charged by another rule has refilled by neither.
-    if (bucket.deficitNano === 0 || lastRule !== ruleHash(asked.rule)) return
+    if (bucket.deficitNano === 0 || lastRule !== ruleHash(asked.rule)) {
+      if (known !== undefined) entries.delete(name)
+      return
+    }
+    if (known !== undefined) {
+      known.witness = entry.witness
+      known.lineage = entry.lineage
+      return
+    }
     for (const oldest of entries.keys().take(entries.size >= maxBuckets ? 1 : 0)) entries.delete(oldest)
     entries.set(name, entry)
   }
@@ -134,13 +142,12 @@ export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKET
     refuse: (buckets, cost, isPrepaid) => {
       const nowUs = monotonicUs()
       const refuses = (asked: AskedBucket) => {
-        if (!asked.enforced || isPrepaid(asked)) return false
+        const witness = asked.enforced ? entries.get(nameOf(asked))?.witness : undefined
+        // The usual case first: it held the cost even then.
+        if (witness === undefined || holds(witness.bucket, asked.rule, cost)) return false
+        if (nowUs - witness.receivedUs >= ASK_AGAIN_US || isPrepaid(asked)) return false
         const known = atBest(asked, nowUs)
-        return (
-          known !== undefined &&
-          nowUs - known.witness.receivedUs < ASK_AGAIN_US &&
-          !holds(known.bucket, asked.rule, cost)
-        )
+        return known !== undefined && !holds(known.bucket, asked.rule, cost)
       }
       if (entries.size === 0 || !buckets.some(refuses)) return undefined
       localRefusals += 1
