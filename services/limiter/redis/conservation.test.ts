@@ -98,8 +98,8 @@ test('grants that no deficit accounts for are found with the next reply', async 
   const generous: RedisConnection = {
     ...connection,
     // Another limiter whose script forgets to charge half of what it grants.
-    call: (command, ...args) =>
-      connection.call(
+    callOver: (command, ...args) =>
+      connection.callOver(
         command === 'EVALSHA' ? 'EVAL' : command,
         ...(command === 'EVALSHA' ? [forgetful, ...args.slice(1)] : args),
       ),
