@@ -297,7 +297,7 @@ describe('a missing system package', () => {
     expect(installSystemPackages({ ...nothing, isRoot: false })).toEqual({
       ok: false,
       message: expect.stringMatching(
-        /system packages are missing: openssl postgresql redis-server\. .*apt-get install/,
+        /system packages are missing: iproute2 iptables openssl postgresql redis-server\. .*apt-get install/,
       ),
     })
   })
