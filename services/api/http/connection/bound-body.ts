@@ -43,7 +43,7 @@ export const boundUnreadBody = (request: IncomingMessage, response: ServerRespon
     if (request.isPaused()) return leave()
     const bytesBefore = socket.bytesRead
     const count = () => {
-      if (socket.bytesRead - bytesBefore <= httpLimits.bodyBytes) return
+      if (socket.bytesRead - bytesBefore <= httpLimits.lingerBytes) return
       request.off('data', count)
       stopReading(request)
       leave()
