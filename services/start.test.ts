@@ -10,7 +10,7 @@ import { openClient } from './limiter/rpc/server.fixture.ts'
 import { freePort, until } from './platform/service.fixture.ts'
 
 // Each test starts both services, an embedded database among them, while other tests keep the machine busy.
-vi.setConfig({ testTimeout: 60_000 })
+vi.setConfig({ testTimeout: 240_000 })
 
 const program = fileURLToPath(new URL('start.ts', import.meta.url))
 
@@ -51,7 +51,7 @@ const openBoth = async (settings: Readonly<Record<string, string>> = {}) => {
   // On a busy machine an answer may take longer than the gate's 50 ms: this is about the limiter's numbers, not the fallback's.
   const patience = { API_LIMITER_DEADLINE_MS: '5000' }
   const running = run(process.execPath, [program], { ...addresses, ...patience, ...settings })
-  await Promise.race([until(() => running.output().includes('Weir is serving'), 30_000), running.ended])
+  await Promise.race([until(() => running.output().includes('Weir is serving'), 120_000), running.ended])
   if (!running.output().includes('Weir is serving')) throw new Error(running.output())
   const key = (label: string) => new RegExp(`^API key \\(${label}\\): (\\S+)$`, 'm').exec(running.output())?.[1] ?? ''
   const orders = (label?: string) =>
@@ -196,14 +196,14 @@ describe('npm start', () => {
       for (const stream of [npm.stdout, npm.stderr])
         stream.setEncoding('utf8').on('data', (chunk: string) => (output += chunk))
       const ended = new Promise<number | null>((resolve) => npm.once('close', resolve))
-      await until(() => output.includes('Weir is serving'), 30_000)
+      await until(() => output.includes('Weir is serving'), 120_000)
       const startMs = performance.now()
       process.kill(reach === 'group' ? -(npm.pid ?? 0) : (npm.pid ?? 0), signal)
       expect(await ended, output).toBe(0)
       expect(performance.now() - startMs).toBeLessThan(5_000)
       for (const address of Object.values(addresses)) expect(await isRefused(address), address).toBe(true)
     },
-    60_000,
+    240_000,
   )
 
   test('the ports are free again after a stop, and no key file is left behind', async () => {

@@ -10,10 +10,10 @@ export default defineConfig(({ mode }) => ({
     include: mode === 'e2e' ? [E2E] : ['**/*.test.ts'],
     exclude: mode === 'e2e' ? [] : [E2E],
     // Deadlines for a machine on which other things run too.
-    testTimeout: 60_000,
+    testTimeout: 240_000,
     hookTimeout: 120_000,
     // A process test waits on other processes more than it computes; those of `e2e` have the machine to themselves.
-    maxWorkers: 4,
+    maxWorkers: 3,
     fileParallelism: mode !== 'e2e',
   },
 }))

@@ -21,7 +21,6 @@ type CiRun = {
 const runs: readonly CiRun[] = [
   { name: 'smoke', ratePerS: 10, durationS: 8 },
   { name: 'accuracy', ratePerS: 40, durationS: 15 },
-  { name: 'accuracy-scaling', ratePerS: 25, durationS: 40 },
   { name: 'retry-after', durationS: 12 },
   { name: 'smoke', ratePerS: 10, durationS: 6, planted: { plant: 'bare-refusals', breaks: 'refusals_explained' } },
   { name: 'accuracy', ratePerS: 40, durationS: 12, planted: { plant: 'own-buckets', breaks: 'in all:' } },

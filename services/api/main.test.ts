@@ -74,10 +74,10 @@ test('the API is not ready until a limiter knows its domain, and stays ready wit
         expect(await ready(api.adminUrl)).toBe(503)
         expect(api.stdout()).toContain('the limiter rejects what it is asked')
       },
-      { timeout: 10_000, interval: 100 },
+      { timeout: 60_000, interval: 100 },
     )
     await writeFile(policyFile, policies)
-    await vi.waitFor(async () => expect(await ready(api.adminUrl)).toBe(200), { timeout: 10_000, interval: 100 })
+    await vi.waitFor(async () => expect(await ready(api.adminUrl)).toBe(200), { timeout: 60_000, interval: 100 })
     limiter.child.kill('SIGKILL')
     await limiter.exited
   }
@@ -97,7 +97,7 @@ test('keys are in force as soon as their file has changed', async () => {
   const status = async () => (await fetch(`${api.url}/v1/nowhere`, { headers: key.header })).status
   expect(await status()).toBe(404)
   await writeFile(keyFile, '')
-  await vi.waitFor(async () => expect(await status()).toBe(401), { timeout: 5_000 })
+  await vi.waitFor(async () => expect(await status()).toBe(401), { timeout: 60_000 })
 })
 
 test('whatever is wrong with the settings is told in one message, exit 1', async () => {
@@ -105,13 +105,11 @@ test('whatever is wrong with the settings is told in one message, exit 1', async
   await using program = startProgram(apiProgram, {
     API_ADDRESS: 'nowhere',
     API_LIMITER_FALLBACK: 'open',
-    API_LIMITER_TLS_CA: '/ca.pem',
     DATABASE_URL: 'postgress://user:hunter2@host/db',
     API_KEYS: join(folder.path, 'none'),
   })
   expect(await program.exited).toBe(1)
-  for (const name of ['API_ADDRESS', 'API_LIMITER_FALLBACK', 'API_LIMITER_TLS_CA'])
-    expect(program.stderr()).toContain(name)
+  for (const name of ['API_ADDRESS', 'API_LIMITER_FALLBACK']) expect(program.stderr()).toContain(name)
   expect(program.stdout()).toBe('')
 })
 
@@ -169,7 +167,7 @@ test('SIGTERM under load: every request that was taken is answered, exit 0 withi
     }
   }
   const clients = Array.from({ length: 40 }, client)
-  await vi.waitFor(() => expect(outcomes.get('404')).toBeGreaterThan(500), { timeout: 10_000 })
+  await vi.waitFor(() => expect(outcomes.get('404')).toBeGreaterThan(500), { timeout: 60_000 })
   const startMs = performance.now()
   api.child.kill('SIGTERM')
   expect(await api.exited).toBe(0)

@@ -286,7 +286,7 @@ test('cursor secrets are rotated without an error, and a walk that goes on meanw
     const replica = serving[index] ?? expect.fail(`replica ${index} does not serve`)
     const before = reloads(replica)
     await writeFile(secretFiles[index] ?? '', secrets.join('\n'))
-    await vi.waitFor(() => expect(reloads(replica)).toBeGreaterThan(before), { timeout: 10_000 })
+    await vi.waitFor(() => expect(reloads(replica)).toBeGreaterThan(before), { timeout: 60_000 })
   }
   const restart = async (index: number, ...secrets: readonly string[]) => {
     const replica = serving[index] ?? expect.fail(`replica ${index} does not serve`)
@@ -316,7 +316,7 @@ test('cursor secrets are rotated without an error, and a walk that goes on meanw
   // A file that has been damaged changes nothing.
   const damaged = serving[0] ?? expect.fail('no replica serves')
   await writeFile(secretFiles[0] ?? '', 'short')
-  await vi.waitFor(() => expect(damaged.stdout()).toContain('the last good ones stay in force'), { timeout: 10_000 })
+  await vi.waitFor(() => expect(damaged.stdout()).toContain('the last good ones stay in force'), { timeout: 60_000 })
   expect(await statusesOf(ofNewSecret)).toEqual([200, 200, 200])
 })
 

@@ -221,7 +221,7 @@ test('renewed TLS files are in force without a restart; wrong ones leave the las
   expect(metrics).toMatch(/weir_tls_certificate_expires_timestamp_seconds \d{10}/)
   expect(metrics).toMatch(/weir_tls_reloads_total\{result="rejected"\} [1-9]/)
   await rm(folder, { recursive: true })
-}, 60_000)
+}, 240_000)
 
 test('half of the TLS files, or a wrong one, is told, and the exit code is 1', async () => {
   const started = await startService(program, {
@@ -230,4 +230,4 @@ test('half of the TLS files, or a wrong one, is told, and the exit code is 1', a
     LIMITER_TLS_CERT: '/nowhere.pem',
   })
   expect(started).toMatchObject({ ok: false, code: 1, output: expect.stringContaining('LIMITER_TLS_KEY: set both') })
-}, 60_000)
+}, 240_000)

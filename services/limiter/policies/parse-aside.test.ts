@@ -50,9 +50,9 @@ test('parsing that takes too long is given up', async () => {
     },
   }
   const parsed = await parseAside([{ name: 'large.yaml', text: document(10_000) }], { timers, signal: never })
-  expect(deadlines).toEqual([10_000])
+  expect(deadlines).toEqual([60_000])
   expect(parsed.ok ? [] : parsed.problems.map(formatProblem)).toEqual([
-    'large.yaml:1:1: cannot be parsed: it takes longer than 10 s; make it smaller',
+    'large.yaml:1:1: cannot be parsed: it takes longer than 60 s; make it smaller',
   ])
 })
 
@@ -63,7 +63,7 @@ test('parsing that takes too much memory is given up, and nothing else', async (
   expect(parsed.ok ? [] : parsed.problems.map(formatProblem)).toEqual([
     expect.stringMatching(/^0\.yaml:1:1: cannot be parsed: .*memory/),
   ])
-}, 60_000)
+}, 240_000)
 
 test('parsing is given up at once when the process stops', async () => {
   const closing = new AbortController()
