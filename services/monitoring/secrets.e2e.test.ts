@@ -63,7 +63,7 @@ test('a credential in any input of running processes is in no log line, metric, 
   using client = openClient(`127.0.0.1:${limiter.port}`)
   const attributes = { client: planted.attribute, plan: 'free', [planted.attributeName]: planted.attribute }
   for (let asked = 0; asked < 80; asked += 1)
-    await client.shouldAllow({ domain: 'api', attributes, request_id: `${planted.requestId}${asked}` })
+    await client.shouldAllow({ domain: 'api', attributes, requestId: `${planted.requestId}${asked}` })
   for (const token of [planted.wrongToken, planted.adminToken]) {
     const peeked = await client.peek({ domain: 'api', attributes }, token)
     if (!peeked.ok) errors.push(peeked.error.message)
