@@ -45,6 +45,18 @@ const openLimiter = async (text: string, more: Readonly<Record<string, string>> 
   }
 }
 
+const ISO_TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+
+type AuditLine = Readonly<Record<string, unknown>> & { readonly event: string }
+
+/** The log's lines whose event begins so. */
+const audited = ({ output }: { readonly output: () => string }, event: string) =>
+  output()
+    .split('\n')
+    .filter((line) => line.endsWith('}'))
+    .map((line): Partial<AuditLine> => JSON.parse(line))
+    .filter((line): line is AuditLine => line.event?.startsWith(event) === true)
+
 const ask = (client: string, cost = 1) => ({ domain: 'api', attributes: { client }, cost })
 
 test('an edited policy file is in force without a restart; a wrong one leaves the last good one in force and says why', async () => {
@@ -68,6 +80,55 @@ test('an edited policy file is in force without a restart; a wrong one leaves th
   await limiter.edit(policies(9))
   await until(async () => (await limitOf()) === 9)
   expect(await (await limiter.admin('/metrics')).text()).toContain('weir_policy_generation 3\n')
+})
+
+test('every load, reload and refused reload leaves one audit line: what changed, of which generation, and who did it', async () => {
+  await using limiter = await openLimiter(policies(5))
+  await limiter.edit(policies(7).replace('per-client', 'renamed'))
+  await until(() => audited(limiter, 'policies.reloaded').length === 1)
+  await limiter.edit(policies('lots'))
+  await until(() => audited(limiter, 'policies.rejected').length === 1)
+  await limiter.edit(policies(9).replace('per-client', 'renamed'))
+  await until(() => audited(limiter, 'policies.reloaded').length === 2)
+  const lines = audited(limiter, 'policies.')
+  const none = { added: [], changed: [], removed: [], unsaid: 0 }
+  expect(lines).toMatchObject([
+    { event: 'policies.loaded', generationBefore: 0, generation: 1, ...none, added: ['api/per-client'] },
+    {
+      event: 'policies.reloaded',
+      generationBefore: 1,
+      generation: 2,
+      added: ['api/renamed'],
+      removed: ['api/per-client'],
+    },
+    { event: 'policies.rejected', generationBefore: 2, generation: 2, problems: [expect.stringContaining('capacity')] },
+    { event: 'policies.reloaded', generationBefore: 2, generation: 3, ...none, changed: ['api/renamed'] },
+  ])
+  const digests = new Set(lines.map(({ digest }) => digest))
+  expect(digests.size).toBe(3)
+  for (const line of lines)
+    expect(line).toMatchObject({ by: 'policy files', source: expect.stringContaining('policies.yaml'), time: ISO_TIME })
+})
+
+test('every reset leaves one audit line, also one that was refused; a call without the token leaves none', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'weir-token-'))
+  const tokenFile = join(folder, 'token')
+  await writeFile(tokenFile, 'open sesame\n')
+  await using limiter = await openLimiter(policies(5), { LIMITER_ADMIN_TOKEN_FILE: tokenFile })
+  const reset = (policy: string, token: string) =>
+    limiter.client.reset({ domain: 'api', attributes: { client: 'user:acme' }, policy }, token)
+  await reset('per-client', 'open sesame')
+  await reset('another', 'open sesame')
+  await reset('per-client', 'close sesame')
+  await until(() => limiter.output().includes('admin call without the token'))
+  const asked = { domain: 'api', attributes: { client: 'user:acme' } }
+  const who = { by: 'admin token', peer: expect.stringMatching(/^127\.0\.0\.1:\d+$/), time: ISO_TIME, generation: 1 }
+  expect(audited(limiter, 'bucket.reset')).toMatchObject([
+    { ...who, result: 'done', policies: ['per-client'], asked },
+    { ...who, result: 'invalid', policies: [], asked },
+  ])
+  expect(limiter.output()).not.toContain('sesame')
+  await rm(folder, { recursive: true, force: true })
 })
 
 test('the admin port answers probes and metrics', async () => {
@@ -186,7 +247,7 @@ test('peek and reset work from the command line, with the token', async () => {
   })
   expect(await command('peek', 'shop', 'client=a')).toEqual({ code: 1, text: expect.stringContaining('known: api') })
   expect(await command('peek')).toEqual({ code: 1, text: expect.stringContaining('usage: npm run peek') })
-  await until(() => limiter.output().includes('"method":"Reset"'))
+  await until(() => limiter.output().includes('bucket.reset'))
   expect(limiter.output()).not.toContain('sesame')
   await rm(folder, { recursive: true, force: true })
 })

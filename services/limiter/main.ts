@@ -10,12 +10,13 @@ import { sampled } from '../platform/sampled.ts'
 import { systemMonotonicClock, systemWallClock } from '../seams/clock.ts'
 import { systemTimers } from '../seams/timers.ts'
 import { adminRoutes } from './admin-routes.ts'
+import { type AdminCall, createAudit, shownProblem } from './audit.ts'
 import { createLimiter } from './core/limiter.ts'
 import type { Refused } from './listen/listener.ts'
 import { openStore } from './open-store.ts'
 import { openTls } from './open-tls.ts'
-import { openLivePolicies, type PolicyStatus } from './policies/live.ts'
-import { formatProblem, type PolicyProblem } from './policies/problem.ts'
+import { changesOf } from './policies/changes.ts'
+import { openLivePolicies } from './policies/live.ts'
 import { type Admin, createRpcServer } from './rpc/server.ts'
 import { readLimiterSettings } from './settings.ts'
 import { startCanary } from './telemetry/canary.ts'
@@ -42,14 +43,18 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   if (!openedTls.ok) return openedTls
   const tls = openedTls.tls === undefined ? undefined : resources.use(openedTls.tls)
 
+  const audit = createAudit(log, settings.LIMITER_POLICIES)
   const opened = await openLivePolicies({
     path: settings.LIMITER_POLICIES,
-    onReload: (status) => logReload(log, status),
+    onReload: (status, changes) => audit.reloaded(status, changes),
   })
   if (!opened.ok) return { ok: false, faults: opened.problems.map(shownProblem) }
   const policies = resources.use(opened.policies)
+  audit.loaded(policies.status(), changesOf(new Map(), policies.current()))
 
-  const admin = await openAdmin(settings.LIMITER_ADMIN_TOKEN_FILE, log)
+  const admin = await openAdmin(settings.LIMITER_ADMIN_TOKEN_FILE, log, (reset) =>
+    audit.reset(reset, policies.status().generation),
+  )
   if (!admin.ok) return admin
 
   publishPolicies(metrics, policies)
@@ -132,23 +137,15 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   return { ok: true }
 }
 
-const logReload = (log: Log, { lastReload, generation, problems }: PolicyStatus) =>
-  lastReload === 'accepted'
-    ? log.info({ generation }, 'policies reloaded')
-    : log.error(
-        { generation, problems: problems.map(shownProblem) },
-        'policies rejected; the last good ones stay in force',
-      )
-
-/** A problem quotes what it is about, which may be a credential in the wrong place. */
-const shownProblem = (problem: PolicyProblem) =>
-  formatProblem({ ...problem, path: cutOpaque(problem.path), problem: cutOpaque(problem.problem) })
-
 type OpenAdmin =
   | { readonly ok: true; readonly value: Admin | undefined }
   | { readonly ok: false; readonly faults: readonly string[] }
 
-const openAdmin = async (tokenFile: string | undefined, log: Log): Promise<OpenAdmin> => {
+const openAdmin = async (
+  tokenFile: string | undefined,
+  log: Log,
+  auditReset: (call: AdminCall) => void,
+): Promise<OpenAdmin> => {
   if (tokenFile === undefined) return { ok: true, value: undefined }
   const readToken = async () => {
     const token = (await readFile(tokenFile, 'utf8').catch(() => '')).trim()
@@ -163,8 +160,11 @@ const openAdmin = async (tokenFile: string | undefined, log: Log): Promise<OpenA
   const logRefused = sampled(1_000, (call: object, unsaid) =>
     log.warn({ ...call, unsaid }, 'admin call without the token'),
   )
-  const logCall: Admin['log'] = (call) =>
-    call.result === 'unauthenticated' ? logRefused(call) : log.info(call, 'admin call')
+  const logCall: Admin['log'] = (call) => {
+    if (call.result === 'unauthenticated') logRefused(call)
+    else if (call.method === 'Reset') auditReset(call)
+    else log.info(call, 'admin call')
+  }
   return { ok: true, value: { readToken, log: logCall } }
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { systemWallClock, type WallClock } from '../../seams/clock.ts'
 import { systemTimers, type Timers } from '../../seams/timers.ts'
 import type { PolicySets } from '../core/policy.ts'
+import { changesOf, noChanges, type PolicyChanges } from './changes.ts'
 import { parseAside } from './parse-aside.ts'
 import type { PolicyFile, PolicyProblem } from './problem.ts'
 import { type ReadFiles, readPolicyFiles } from './read.ts'
@@ -34,7 +35,7 @@ type Options = {
   /** A policy file, or a folder of them. */
   readonly path: string
   /** Told of each reload once, accepted or rejected, after it took effect. */
-  readonly onReload: (status: PolicyStatus) => void
+  readonly onReload: (status: PolicyStatus, changes: PolicyChanges) => void
   readonly timers?: Timers
   readonly clock?: WallClock
 }
@@ -71,8 +72,9 @@ export const openLivePolicies = async ({
   const reload = async (read: ReadFiles) => {
     const loaded = await load(read)
     if (closing.signal.aborted) return
+    const before = live.sets
     live = loaded.ok ? accepted(loaded, live.status) : rejected(live, loaded.problems)
-    onReload(live.status)
+    onReload(live.status, loaded.ok ? changesOf(before, loaded.sets) : noChanges)
   }
 
   const watch = watchPolicyFiles({ path, timers, initial, onChange: reload })

@@ -20,6 +20,8 @@ export type AdminCallLog = (call: {
   readonly peer: string
   readonly result: string
   readonly asked?: object
+  /** Of a Reset that was done: whose buckets are full now. */
+  readonly policies?: readonly string[]
 }) => void
 
 type Options = {
@@ -49,7 +51,13 @@ export const createAdmin = ({ limiter, onBug, readToken, log }: Options) => {
       const answered = await guarded(() => answerTo(call), onBug)
       const result = isFault(answered) ? answered.kind : 'done'
       const asked = result !== 'unauthenticated' && call.request.ok ? call.request.message : undefined
-      log({ method, peer: call.getPeer(), result, ...(asked !== undefined && { asked }) })
+      log({
+        method,
+        peer: call.getPeer(),
+        result,
+        ...(asked !== undefined && { asked }),
+        ...policiesOf(answered),
+      })
       if (isFault(answered)) respond(statusOf(answered))
       else respond(null, answered)
     }
@@ -66,6 +74,9 @@ export const createAdmin = ({ limiter, onBug, readToken, log }: Options) => {
     }),
   }
 }
+
+const policiesOf = (answered: object) =>
+  'policies' in answered && Array.isArray(answered.policies) ? { policies: answered.policies.map(String) } : {}
 
 const isFault = (answered: object): answered is CallFault => 'kind' in answered
 
