@@ -1,40 +1,26 @@
 // failover: the primary that holds the bucket is killed and a replica takes over. Are all answered, and how much too much is admitted?
-import { formatTotals } from '../services/conservation/totals.ts'
-import { allAnswered, answered } from './lib/answered.ts'
 import { faultClock, steady } from './lib/arrivals.ts'
-import { askApi } from './lib/ask.ts'
-import { judgeBucket, lostWrites, ranEmpty } from './lib/conservation.ts'
+import { createBucketRun } from './lib/bucket-run.ts'
+import { lostWrites } from './lib/fault-bound.ts'
 import { faultsWithin, makeFault, plannedFaultsHappened, waitUntilS } from './lib/faults.ts'
 import { prepareBucket, type Start } from './lib/prepare.ts'
-import { createRecorder, createTimeline } from './lib/recorder.ts'
-import { admittedChart, decisionsChart } from './lib/report/chart.ts'
-import { createRun } from './lib/run.ts'
-import { apiKey, numberSetting } from './lib/settings.ts'
+import { countLimiters, someDecidedLocally } from './lib/processes.ts'
+import { numberSetting } from './lib/settings.ts'
 
 const RATE = numberSetting('RATE', 60)
 const DURATION_S = numberSetting('DURATION_S', 45)
 
-const { slices, record } = createRecorder('bucket', DURATION_S)
-const recordTime = createTimeline(DURATION_S)
-
-const run = createRun({
+const run = createBucketRun({
   name: 'failover',
   question:
     'The primary that holds the bucket is killed and a replica takes over. Are all answered, and how much too much is admitted?',
-  promises: [allAnswered],
-  judge: (figures, { rule }) => {
-    const judged = judgeBucket({ slices, figures, rule, bound: lostWrites(rule) })
-    return {
-      findings: [
-        ...judged.findings,
-        ranEmpty(judged, rule),
-        plannedFaultsHappened(figures, 1),
-        faultsWithin(figures, DURATION_S),
-      ],
-      table: formatTotals([{ name: 'one bucket', totals: judged.judgement.totals }]),
-      charts: [admittedChart(slices, figures, rule), decisionsChart(slices, figures)],
-    }
-  },
+  durationS: DURATION_S,
+  bound: ({ rule, processes }) => lostWrites({ rule, durationS: DURATION_S, limiters: countLimiters(processes) }),
+  claims: (figures) => [
+    plannedFaultsHappened(figures, 1),
+    faultsWithin(figures, DURATION_S),
+    someDecidedLocally(figures),
+  ],
 })
 
 export const options = {
@@ -52,11 +38,8 @@ export const killPrimary = ({ startMs }: Start) => {
   makeFault('kill-primary', startMs)
 }
 
-export const ask = ({ startMs }: Start) => {
-  const { verdict, sentMs } = askApi(apiKey)
-  record(startMs, { sentMs, verdict })
-  recordTime(startMs, sentMs)
-  answered.add(verdict !== 'lost')
+export const ask = (start: Start) => {
+  run.ask(start)
 }
 
 export const { teardown, handleSummary } = run

@@ -1,9 +1,10 @@
 // load: a steady rate below everybody's limit. Is everybody served, and how long does it take?
 import exec from 'k6/execution'
-import { Counter, Trend } from 'k6/metrics'
+import { Counter } from 'k6/metrics'
 import { allAnswered, answered } from './lib/answered.ts'
 import { steady } from './lib/arrivals.ts'
 import { askApi } from './lib/ask.ts'
+import { describeTimes } from './lib/figures.ts'
 import { prepareBucket, type Start } from './lib/prepare.ts'
 import { describeCost, everyLimiterAsked, nothingDecidedLocally } from './lib/processes.ts'
 import { promised } from './lib/promise.ts'
@@ -17,7 +18,6 @@ const P99_MS = numberSetting('P99_MS', 150)
 
 const keys = apiKeys()
 const refused = new Counter('refused')
-const answerMs = new Trend('answer_ms', true)
 const recordTime = createTimeline(DURATION_S)
 
 const run = createRun({
@@ -34,7 +34,7 @@ const run = createRun({
   ],
   judge: (figures) => ({
     findings: [nothingDecidedLocally(figures), everyLimiterAsked(figures)],
-    table: describeCost(figures),
+    table: `${describeTimes(figures)}\n${describeCost(figures)}`,
   }),
 })
 
@@ -47,7 +47,6 @@ export const setup = () => prepareBucket(undefined, keys[0])
 
 export const ask = ({ startMs }: Start) => {
   const { verdict, sentMs } = askApi(keys[exec.scenario.iterationInTest % Math.max(1, keys.length)])
-  answerMs.add(Date.now() - sentMs)
   recordTime(startMs, sentMs)
   answered.add(verdict !== 'lost')
   if (verdict === 'deny') refused.add(1)

@@ -1,56 +1,37 @@
 // outage: the store is gone for 20 s while many callers ask for one bucket. Are all answered in time, and how much too much is admitted?
 import { sleep } from 'k6'
-import { Trend } from 'k6/metrics'
-import { formatTotals } from '../services/conservation/totals.ts'
-import { allAnswered, answered } from './lib/answered.ts'
 import { faultClock, steady } from './lib/arrivals.ts'
-import { askApi } from './lib/ask.ts'
-import { judgeBucket, ranEmpty, sharedOutage } from './lib/conservation.ts'
+import { createBucketRun } from './lib/bucket-run.ts'
+import { sharedOutage } from './lib/fault-bound.ts'
 import { faultsWithin, makeFault, plannedFaultsHappened, waitUntilS } from './lib/faults.ts'
 import { prepareBucket, type Start } from './lib/prepare.ts'
-import { someDecidedLocally } from './lib/processes.ts'
+import { countLimiters, someDecidedLocally } from './lib/processes.ts'
 import { promised } from './lib/promise.ts'
-import { createRecorder, createTimeline } from './lib/recorder.ts'
-import { admittedChart, decisionsChart } from './lib/report/chart.ts'
-import { createRun } from './lib/run.ts'
-import { apiKey, numberSetting } from './lib/settings.ts'
+import { numberSetting } from './lib/settings.ts'
 
 const RATE = numberSetting('RATE', 60)
 const DURATION_S = numberSetting('DURATION_S', 60)
 const OUTAGE_S = 20
 const P99_MS = numberSetting('P99_MS', 300)
 
-const { slices, record } = createRecorder('bucket', DURATION_S)
-const recordTime = createTimeline(DURATION_S)
-const answerMs = new Trend('answer_ms', true)
-
-const run = createRun({
+const run = createBucketRun({
   name: 'outage',
   question:
     'The store is gone for 20 s while many callers ask for one bucket. Are all answered in time, and how much too much is admitted?',
+  durationS: DURATION_S,
   promises: [
-    allAnswered,
     promised(
       'answer_ms',
       `p(99)<${P99_MS}`,
       'whoever waits for a store that is away makes its callers wait: the deadlines are below this (P99_MS for another)',
     ),
   ],
-  judge: (figures, { rule, processes }) => {
-    const limiters = processes.filter(({ kind }) => kind === 'limiter').length
-    const judged = judgeBucket({ slices, figures, rule, bound: sharedOutage(rule, limiters) })
-    return {
-      findings: [
-        ...judged.findings,
-        ranEmpty(judged, rule),
-        plannedFaultsHappened(figures, 2),
-        faultsWithin(figures, DURATION_S),
-        someDecidedLocally(figures),
-      ],
-      table: formatTotals([{ name: 'one bucket', totals: judged.judgement.totals }]),
-      charts: [admittedChart(slices, figures, rule), decisionsChart(slices, figures)],
-    }
-  },
+  bound: ({ rule, processes }) => sharedOutage({ rule, durationS: DURATION_S, limiters: countLimiters(processes) }),
+  claims: (figures) => [
+    plannedFaultsHappened(figures, 2),
+    faultsWithin(figures, DURATION_S),
+    someDecidedLocally(figures),
+  ],
 })
 
 export const options = {
@@ -70,12 +51,8 @@ export const makeOutage = ({ startMs }: Start) => {
   makeFault('store-back', startMs)
 }
 
-export const ask = ({ startMs }: Start) => {
-  const { verdict, sentMs } = askApi(apiKey)
-  record(startMs, { sentMs, verdict })
-  recordTime(startMs, sentMs)
-  answerMs.add(Date.now() - sentMs)
-  answered.add(verdict !== 'lost')
+export const ask = (start: Start) => {
+  run.ask(start)
 }
 
 export const { teardown, handleSummary } = run

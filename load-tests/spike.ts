@@ -1,16 +1,11 @@
 // spike: traffic on one bucket jumps tenfold and falls again. Is everybody still answered, the count exact, and all as fast as before after it?
 import { Trend } from 'k6/metrics'
-import { formatTotals } from '../services/conservation/totals.ts'
-import { allAnswered, answered } from './lib/answered.ts'
-import { askApi } from './lib/ask.ts'
-import { faultless, judgeBucket, ranEmpty } from './lib/conservation.ts'
+import { createBucketRun } from './lib/bucket-run.ts'
+import type { Figures } from './lib/figures.ts'
 import { finding } from './lib/finding.ts'
 import { prepareBucket, type Start } from './lib/prepare.ts'
 import { nothingDecidedLocally } from './lib/processes.ts'
-import { createRecorder, createTimeline } from './lib/recorder.ts'
-import { admittedChart, decisionsChart } from './lib/report/chart.ts'
-import { createRun } from './lib/run.ts'
-import { apiKey, numberSetting } from './lib/settings.ts'
+import { numberSetting } from './lib/settings.ts'
 
 /** In the spike; a tenth of it before and after. */
 const RATE = numberSetting('RATE', 200)
@@ -21,36 +16,26 @@ const RECOVERY_S = 5
 const AFTER_S = 15
 const DURATION_S = BEFORE_S + SPIKE_S + RECOVERY_S + AFTER_S
 
-const { slices, record } = createRecorder('bucket', DURATION_S)
-const recordTime = createTimeline(DURATION_S)
 const beforeMs = new Trend('before_ms', true)
 const afterMs = new Trend('after_ms', true)
 
-const run = createRun({
+const run = createBucketRun({
   name: 'spike',
   question:
     'Traffic on one bucket jumps tenfold and falls again. Is everybody answered, the count exact, and all as fast as before after it?',
-  promises: [allAnswered],
-  judge: (figures, { rule }) => {
-    const judged = judgeBucket({ slices, figures, rule, bound: faultless })
-    const [before, after] = [figures['before_ms']?.['p(95)'] ?? 0, figures['after_ms']?.['p(95)'] ?? 0]
-    return {
-      findings: [
-        ...judged.findings,
-        ranEmpty(judged, rule),
-        // Twice and 20 ms: the chance of a busy moment, not a queue that never drains.
-        finding(
-          'afterwards answers are as fast as before',
-          after > 0 && after <= 2 * before + 20,
-          `p95 ${before.toFixed(0)} ms before, ${after.toFixed(0)} ms after`,
-        ),
-        nothingDecidedLocally(figures),
-      ],
-      table: formatTotals([{ name: 'one bucket', totals: judged.judgement.totals }]),
-      charts: [admittedChart(slices, figures, rule), decisionsChart(slices, figures)],
-    }
-  },
+  durationS: DURATION_S,
+  claims: (figures) => [asFastAsBefore(figures), nothingDecidedLocally(figures)],
 })
+
+/** Twice and 20 ms: the chance of a busy moment, not a queue that never drains. */
+const asFastAsBefore = (figures: Figures) => {
+  const [before, after] = [figures['before_ms']?.['p(95)'] ?? 0, figures['after_ms']?.['p(95)'] ?? 0]
+  return finding(
+    'afterwards answers are as fast as before',
+    after > 0 && after <= 2 * before + 20,
+    `p95 ${before.toFixed(0)} ms before, ${after.toFixed(0)} ms after`,
+  )
+}
 
 const low = Math.max(1, Math.round(RATE / 10))
 
@@ -79,12 +64,9 @@ export const options = {
 export const setup = () =>
   prepareBucket({ ratePerS: (RATE * SPIKE_S + low * (DURATION_S - SPIKE_S)) / DURATION_S, durationS: DURATION_S })
 
-export const ask = ({ startMs }: Start) => {
-  const { verdict, sentMs } = askApi(apiKey)
-  record(startMs, { sentMs, verdict })
-  recordTime(startMs, sentMs)
-  answered.add(verdict !== 'lost')
-  const atS = (sentMs - startMs) / 1000
+export const ask = (start: Start) => {
+  const { sentMs } = run.ask(start)
+  const atS = (sentMs - start.startMs) / 1000
   if (atS < BEFORE_S) beforeMs.add(Date.now() - sentMs)
   else if (atS >= BEFORE_S + SPIKE_S + RECOVERY_S) afterMs.add(Date.now() - sentMs)
 }

@@ -1,13 +1,17 @@
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
+/** Where tests lie beside what they test. */
+const FOLDERS = '{services,load-tests}'
+
 /** Tests that need more than Node and what `npm test` installs; they run with `--mode e2e`, and nothing else then. */
-const E2E = '**/*.e2e.test.ts'
+const E2E = `${FOLDERS}/**/*.e2e.test.ts`
 
 export default defineConfig(({ mode }) => ({
   cacheDir: '../node_modules/.vite',
   test: {
-    root: import.meta.dirname,
-    include: mode === 'e2e' ? [E2E] : ['**/*.test.ts'],
+    root: join(import.meta.dirname, '..'),
+    include: mode === 'e2e' ? [E2E] : [`${FOLDERS}/**/*.test.ts`],
     exclude: mode === 'e2e' ? [] : [E2E],
     // Deadlines for a machine on which other things run too.
     testTimeout: 240_000,

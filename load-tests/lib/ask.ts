@@ -1,5 +1,5 @@
 import http, { type Response } from 'k6/http'
-import type { Verdict } from './recorder.ts'
+import type { Verdict } from './bucket-history.ts'
 import { baseUrl, requestPath } from './settings.ts'
 
 /** An answer later than this is none. */

@@ -7,9 +7,9 @@ import { countOf, type Figures } from './figures.ts'
  */
 export type Slices = { readonly name: string; readonly count: number; readonly sliceMs: number }
 
-export const sliceEvents = ['sent', 'passed', 'refused'] as const
+const sliceEvents = ['sent', 'passed', 'refused'] as const
 /** `sent`: asked, and admitted later; `passed`: its answer; `refused`: answered within a slice. */
-export type SliceEvent = (typeof sliceEvents)[number]
+type SliceEvent = (typeof sliceEvents)[number]
 
 export const metricOf = ({ name }: Slices, event: SliceEvent, slice: number) => `${name}_${event}_${slice}`
 
@@ -21,6 +21,40 @@ export const lost = ({ name }: Slices) => `${name}_lost`
 
 /** Calls that no slice was left for. */
 export const unrecorded = ({ name }: Slices) => `${name}_unrecorded`
+
+/** One question, times as of `Date.now()`, the start of the run among them. */
+export type Question = {
+  readonly startMs: number
+  readonly sentMs: number
+  readonly answeredMs: number
+  readonly verdict: Verdict
+}
+
+/** What came of one question. `lost`: nobody can say whether it was charged. */
+export type Verdict = 'allow' | 'deny' | 'lost'
+
+/** The counters that one question adds 1 to. */
+export const countersOf = (slices: Slices, { startMs, sentMs, answeredMs, verdict }: Question): readonly string[] => {
+  const sent = Math.floor((sentMs - startMs) / slices.sliceMs)
+  const answered = Math.floor((answeredMs - startMs) / slices.sliceMs)
+  if (answered >= slices.count || sent < 0) return [unrecorded(slices)]
+  switch (verdict) {
+    case 'allow':
+      return [metricOf(slices, 'sent', sent), metricOf(slices, 'passed', answered)]
+    case 'deny':
+      return [answeredMs - sentMs <= slices.sliceMs ? metricOf(slices, 'refused', answered) : slowRefusals(slices)]
+    case 'lost':
+      return [lost(slices)]
+  }
+}
+
+/** All of them. */
+export const countersIn = (slices: Slices): readonly string[] => [
+  ...sliceEvents.flatMap((event) => Array.from({ length: slices.count }, (_, slice) => metricOf(slices, event, slice))),
+  slowRefusals(slices),
+  lost(slices),
+  unrecorded(slices),
+]
 
 /**
  * The calls behind the counters. Who was answered first is taken to have asked first: of all ways to pair questions with

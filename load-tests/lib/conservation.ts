@@ -1,35 +1,10 @@
 import type { Rule } from '../../services/bucket/rule.ts'
 import { type Judgement, judge } from '../../services/conservation/judge.ts'
 import { callsOf, type Slices, slowRefusals, unrecorded } from './bucket-history.ts'
+import type { FaultBound } from './fault-bound.ts'
 import { countOf, type Figures } from './figures.ts'
 import { type Finding, finding } from './finding.ts'
 import { refillPerS } from './rate-limit-policy.ts'
-import { numberSetting } from './settings.ts'
-
-/** What the planned faults may add to or take from the law, in tokens, and who says so. */
-export type FaultBound = { readonly overTokens: number; readonly underTokens: number; readonly source: string }
-
-export const faultless: FaultBound = { overTokens: 0, underTokens: 0, source: 'no fault was planned' }
-
-/** Of a limit, the most that a loss of the store may add to it: what the goals for faults say of shares that are squared afterwards. */
-const SHARES_PART = 0.12
-
-/**
- * While the store is away each limiter enforces its part of the limit, and what it admitted is charged when the store is back.
- * Nobody is refused more than a whole bucket's worth. `OVER_TOKENS` for another bound.
- */
-export const sharedOutage = ({ capacityTokens }: Rule, limiters: number): FaultBound => ({
-  overTokens: numberSetting('OVER_TOKENS', Math.ceil(SHARES_PART * capacityTokens) + limiters),
-  underTokens: capacityTokens,
-  source: `${SHARES_PART * 100} % of a bucket for shares, and a token for each limiter`,
-})
-
-/** A replica that takes over lacks the last writes: in the worst case all of a bucket's. `OVER_TOKENS` for another bound. */
-export const lostWrites = ({ capacityTokens }: Rule): FaultBound => ({
-  overTokens: numberSetting('OVER_TOKENS', Math.ceil((1 + SHARES_PART) * capacityTokens)),
-  underTokens: capacityTokens,
-  source: `a bucket for lost writes, ${SHARES_PART * 100} % for shares`,
-})
 
 export type Judged = {
   readonly judgement: Judgement

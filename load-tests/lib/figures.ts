@@ -3,6 +3,13 @@ export type Figures = Readonly<Record<string, Readonly<Record<string, number>>>>
 
 export const countOf = (figures: Figures, metric: string) => figures[metric]?.['count'] ?? 0
 
+/** How long answers took; empty where nothing was answered. */
+export const describeTimes = (figures: Figures): string => {
+  const { med, 'p(95)': p95, 'p(99)': p99, max } = figures['answer_ms'] ?? {}
+  if (med === undefined || p95 === undefined || p99 === undefined || max === undefined) return ''
+  return `answered after ${[med, p95, p99, max].map((ms) => ms.toFixed(0)).join(' / ')} ms (median, p95, p99, longest)`
+}
+
 /** As `handleSummary` gets them. */
 export type SummaryData = {
   readonly metrics: Readonly<Record<string, SummaryMetric>>

@@ -1,9 +1,11 @@
 import exec from 'k6/execution'
+import { Counter } from 'k6/metrics'
 import grpc from 'k6/net/grpc'
 import type { Rule } from '../../services/bucket/rule.ts'
+import type { Verdict } from './bucket-history.ts'
 import type { Start } from './prepare.ts'
 import { readProcesses } from './processes.ts'
-import type { Verdict } from './recorder.ts'
+import { promised } from './promise.ts'
 import { listSetting, textSetting } from './settings.ts'
 
 /** `LIMITER_ADDRESS`: one or several by comma; callers spread over them. */
@@ -76,7 +78,7 @@ const ruleOf = (quota: NonNullable<ShouldAllowResponse['quota']>): Rule => {
 }
 
 /** An answer without a count, by whichever limiter, is none of the bucket's. */
-export const verdictOf = (response: Partial<ShouldAllowResponse> | undefined): Verdict => {
+const verdictOf = (response: Partial<ShouldAllowResponse> | undefined): Verdict => {
   switch (response?.verdict) {
     case 'ALLOW':
       return 'allow'
@@ -85,4 +87,27 @@ export const verdictOf = (response: Partial<ShouldAllowResponse> | undefined): V
     case undefined:
       return 'lost'
   }
+}
+
+const withoutBucket = new Counter('answers_without_bucket')
+
+export const onlyTheBucket = promised(
+  'answers_without_bucket',
+  'count==0',
+  'each answer says what it rests on, and without a fault that is the bucket',
+)
+
+/** What came of a check; counts an answer that rests on anything but the shared bucket. */
+export const noteBasis = (response: Partial<ShouldAllowResponse> | undefined): Verdict => {
+  const verdict = verdictOf(response)
+  if (verdict !== 'lost' && response?.basis !== 'BUCKET') withoutBucket.add(1)
+  return verdict
+}
+
+/** One check by one call. */
+export const askLimiter = () => {
+  const called = connectedClient()
+  const sentMs = Date.now()
+  const { message } = called.invoke('weir.v1.RateLimit/ShouldAllow', checkOf(1), { timeout: '10s' })
+  return { sentMs, verdict: noteBasis(message as Partial<ShouldAllowResponse> | undefined) }
 }

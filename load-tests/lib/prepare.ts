@@ -15,6 +15,9 @@ export type Start = {
   readonly processes: readonly ProcessReading[]
 }
 
+/** What an API calls the bucket of its own, for as long as no limiter answers. */
+const LOCAL_FALLBACK = 'local-fallback'
+
 /** What the run will ask of one bucket. */
 export type Demand = { readonly ratePerS: number; readonly durationS: number }
 
@@ -24,6 +27,10 @@ export type Demand = { readonly ratePerS: number; readonly durationS: number }
  */
 export const prepareBucket = (demand?: Demand, key = apiKey): Start => {
   const { rule, policy, remaining } = firstQuota(key)
+  if (policy === LOCAL_FALLBACK)
+    exec.test.abort(
+      'The API decided this alone: no limiter answered it. See its log and weir_api_limiter_failures_total.',
+    )
   const missing = rule.capacityTokens - 1 - remaining
   if (missing > 0)
     exec.test.abort(

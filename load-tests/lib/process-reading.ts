@@ -1,12 +1,16 @@
 /** What a process publishes at `/metrics`. */
 export type MetricsPage = { readonly name: string; readonly text: string }
 
+/** Decisions that no shared bucket made: a limiter's share or its answer without a store, a gate's own when no limiter answered. */
+export type LocalDecisions = { readonly share: number; readonly storeless: number; readonly fallback: number }
+
+export const localKinds = ['share', 'storeless', 'fallback'] as const satisfies readonly (keyof LocalDecisions)[]
+
 export type ProcessReading = {
   readonly name: string
   readonly kind: 'limiter' | 'api'
   readonly decisions: number
-  /** Decisions that no shared bucket made: a limiter's share or its answer without a store, a gate's fallback. */
-  readonly local: number
+  readonly local: LocalDecisions
   readonly cpuS: number
   readonly residentBytes: number
   readonly heapBytes: number
@@ -25,10 +29,11 @@ export const readingOf = ({ name, text }: MetricsPage): ProcessReading => {
     name,
     kind: samples.some(({ metric }) => metric === gate || metric.startsWith('weir_api_')) ? 'api' : 'limiter',
     decisions: sum('weir_decisions_total'),
-    local:
-      sum('weir_decisions_total', 'basis="share"') +
-      sum('weir_decisions_total', 'basis="store_unavailable"') +
-      sum(gate, 'source="fallback"'),
+    local: {
+      share: sum('weir_decisions_total', 'basis="share"'),
+      storeless: sum('weir_decisions_total', 'basis="store_unavailable"'),
+      fallback: sum(gate, 'source="fallback"'),
+    },
     cpuS: sum('process_cpu_seconds_total'),
     residentBytes: sum('process_resident_memory_bytes'),
     heapBytes: sum('nodejs_heap_size_used_bytes'),

@@ -2,7 +2,7 @@ import http from 'k6/http'
 import { Counter } from 'k6/metrics'
 import { countOf, type Figures } from './figures.ts'
 import { type Finding, finding } from './finding.ts'
-import { type MetricsPage, type ProcessReading, readingOf } from './process-reading.ts'
+import { localKinds, type MetricsPage, type ProcessReading, readingOf } from './process-reading.ts'
 import { listSetting, textSetting } from './settings.ts'
 
 const CONTROL_URL = textSetting('CONTROL_URL')
@@ -10,7 +10,11 @@ const METRICS_URLS = listSetting('METRICS_URLS')
 
 const read = new Counter('processes_read')
 const unreadable = new Counter('processes_unreadable')
-const decidedLocally = new Counter('decided_locally')
+const decided = {
+  share: new Counter('decided_by_share'),
+  storeless: new Counter('decided_without_store'),
+  fallback: new Counter('decided_by_fallback'),
+}
 const checks = new Counter('limiter_checks')
 const cpu = { limiter: new Counter('limiter_cpu_s'), api: new Counter('api_cpu_s') }
 const limitersSeen = new Counter('limiters_seen')
@@ -39,12 +43,25 @@ export const countSince = (before: readonly ProcessReading[]) => {
   const earlier = new Map(before.map((reading) => [reading.name, reading]))
   for (const { name, kind, decisions, local, cpuS } of readProcesses()) {
     read.add(1)
-    decidedLocally.add(Math.max(0, local - (earlier.get(name)?.local ?? 0)))
+    for (const kind of localKinds) decided[kind].add(Math.max(0, local[kind] - (earlier.get(name)?.local[kind] ?? 0)))
     cpu[kind].add(Math.max(0, cpuS - (earlier.get(name)?.cpuS ?? 0)))
     if (kind !== 'limiter') continue
     limitersSeen.add(1)
     checks.add(Math.max(0, decisions - (earlier.get(name)?.decisions ?? 0)))
     if (decisions > (earlier.get(name)?.decisions ?? 0)) limitersDeciding.add(1)
+  }
+}
+
+const localDecisions = (figures: Figures) => {
+  const [share, storeless, fallback] = [
+    countOf(figures, 'decided_by_share'),
+    countOf(figures, 'decided_without_store'),
+    countOf(figures, 'decided_by_fallback'),
+  ]
+  const read = countOf(figures, 'processes_read')
+  return {
+    total: share + storeless + fallback,
+    described: `${share} by a limiter's share, ${storeless} without a store, ${fallback} by an API; ${read} processes read`,
   }
 }
 
@@ -58,22 +75,23 @@ const whereRead = (figures: Figures, claim: string, judge: () => Finding): Findi
 
 export const nothingDecidedLocally = (figures: Figures): Finding => {
   const claim = 'every decision was the shared bucket’s'
-  const local = countOf(figures, 'decided_locally')
-  return whereRead(figures, claim, () =>
-    finding(
-      claim,
-      local === 0,
-      `${local} by a share or a fallback, ${countOf(figures, 'processes_read')} processes read`,
-    ),
-  )
+  return whereRead(figures, claim, () => {
+    const { total, described } = localDecisions(figures)
+    return finding(claim, total === 0, described)
+  })
 }
 
 /** For a fault that is meant to cut limiters off their store. */
 export const someDecidedLocally = (figures: Figures): Finding => {
   const claim = 'the store was away: limiters decided by themselves'
-  const local = countOf(figures, 'decided_locally')
-  return whereRead(figures, claim, () => finding(claim, local > 0, `${local} decisions`))
+  return whereRead(figures, claim, () => {
+    const { total, described } = localDecisions(figures)
+    return finding(claim, total > 0, described)
+  })
 }
+
+export const countLimiters = (processes: readonly ProcessReading[]) =>
+  processes.filter(({ kind }) => kind === 'limiter').length
 
 export const everyLimiterAsked = (figures: Figures): Finding => {
   const claim = 'every limiter took part'

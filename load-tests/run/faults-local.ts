@@ -5,7 +5,10 @@ import type { LocalInstallation } from './local-installation.ts'
 import { askRedis, isHealthy, isPrimary, pidOf } from './redis-nodes.ts'
 
 /** Faults on the processes that this run started. */
-export const localSurroundings = ({ replicas, cluster }: LocalInstallation): Required<Surroundings> => {
+export const localSurroundings = ({
+  replicas,
+  cluster,
+}: Pick<LocalInstallation, 'replicas' | 'cluster'>): Required<Surroundings> => {
   const ports = cluster.nodes.map(({ port }) => port)
   let stopped: readonly number[] = []
 

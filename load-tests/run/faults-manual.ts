@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline/promises'
+import { createInterface } from 'node:readline'
 import type { Surroundings } from './control.ts'
 
 const instructions: Readonly<Record<string, string>> = {
@@ -10,15 +10,30 @@ const instructions: Readonly<Record<string, string>> = {
   'kill-primary': "Kill the primary that holds the client's bucket, and wait until a replica has taken over.",
 }
 
+type Terminal = { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream }
+
 /** Says what to do and waits until somebody has done it. Metrics are k6's own business: `METRICS_URLS`. */
-export const manualSurroundings = (): Surroundings => ({
+export const manualSurroundings = (
+  { input, output }: Terminal = { input: process.stdin, output: process.stderr },
+): Surroundings => ({
   makeFault: async (fault) => {
-    const terminal = createInterface({ input: process.stdin, output: process.stderr })
-    const answer = await terminal.question(
+    const answer = await ask(
+      { input, output },
       `\n>>> ${instructions[fault] ?? fault} Done? Enter; if it cannot be done: no. `,
     )
-    terminal.close()
+    if (answer === undefined) throw new Error(`nobody is there to make the fault ${fault}: the input has ended`)
     if (answer.trim().toLowerCase() === 'no') throw new Error(`the fault ${fault} was not made`)
     return 'done, says who did it'
   },
 })
+
+/** Undefined where the input ends first. */
+const ask = ({ input, output }: Terminal, question: string) =>
+  new Promise<string | undefined>((resolve) => {
+    const lines = createInterface({ input, output })
+    lines.once('close', () => resolve(undefined))
+    lines.question(question, (answer) => {
+      resolve(answer)
+      lines.close()
+    })
+  })

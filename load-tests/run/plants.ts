@@ -32,8 +32,14 @@ const withFile = (file: string, change: (text: string) => string) => async (fold
   return `${copy}/`
 }
 
+/** So long is more than any deadline of an installation that is made here. */
+const STANDING_MS = 13_000
+
 /** Runs in a process before its program does. */
 const preload = (code: string) => ({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` })
+
+const standing = (forMs: number, everyMs: number) =>
+  `const stand = () => { const end = Date.now() + ${forMs}; while (Date.now() < end); setTimeout(stand, ${everyMs}).unref() }; setTimeout(stand, ${everyMs}).unref()`
 
 const rewriteRetryAfter =
   (change: (seconds: number) => number): NonNullable<Tamper['answer']> =>
@@ -95,12 +101,13 @@ export const plants = {
   - { name: all, by: [], capacity: 50, refill: 5/s }
 `,
   },
+  'standing-limiter': {
+    does: `a limiter stands still for ${STANDING_MS / 1000} s, longer than its API waits, again and again`,
+    limiter: (index) => (index === 0 ? preload(standing(STANDING_MS, 12_000)) : {}),
+  },
   'slow-limiter': {
     does: 'a limiter stands still for 300 ms of each second',
-    limiter: (index) =>
-      index === 0
-        ? preload('setInterval(() => { const end = Date.now() + 300; while (Date.now() < end); }, 1000).unref()')
-        : {},
+    limiter: (index) => (index === 0 ? preload(standing(300, 700)) : {}),
   },
   'narrow-door': { does: 'the ingress refuses when more than 3 requests are under way', tamper: { maxUnderWay: 3 } },
   leak: {
