@@ -18,7 +18,7 @@ const rooms: Readonly<Record<string, Room>> = {
   wire: { imports: ['contract'], libraries: ['@grpc/proto-loader', '@grpc/grpc-js'] },
   platform: { imports: ['seams'], libraries: ['pino', 'prom-client'] },
   'limiter/core': { pure: true, imports: ['contract', 'bucket'], libraries: [] },
-  'limiter/policies': { imports: ['contract', 'seams', 'bucket', 'limiter/core'], libraries: ['yaml', 'zod'] },
+  'limiter/policies': { imports: ['contract', 'seams', 'bucket', 'limiter/core'], libraries: ['diff', 'yaml', 'zod'] },
   'limiter/witness': { pure: true, imports: ['bucket', 'limiter/core'], libraries: [] },
   'limiter/share': { pure: true, imports: ['seams', 'bucket', 'limiter/core'], libraries: [] },
   'limiter/redis': {

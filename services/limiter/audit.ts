@@ -11,28 +11,29 @@ const MAX_NAMES = 100
 
 export type AdminCall = Parameters<AdminCallLog>[0]
 
-/** `source`: the file or folder that the policies are of. */
-export const createAudit = (log: Log, source: string) => {
+/** `source`: the file or folder that the policies are of. A candidate is rehearsed, and enforced by nobody. */
+export const createAudit = (log: Log, source: string, kind: 'policies' | 'candidate' = 'policies') => {
   const by = 'policy files'
+  const what = kind === 'policies' ? 'policies' : 'candidate policies'
 
   const loaded = ({ generation, digest }: PolicyStatus, changes: PolicyChanges) =>
     log.info(
-      { event: 'policies.loaded', by, source, generationBefore: 0, generation, digest, ...bounded(changes) },
-      'policies loaded',
+      { event: `${kind}.loaded`, by, source, generationBefore: 0, generation, digest, ...bounded(changes) },
+      `${what} loaded`,
     )
 
   const reloaded = ({ lastReload, generation, digest, problems }: PolicyStatus, changes: PolicyChanges) => {
     if (lastReload === 'accepted') {
       const generationBefore = generation - 1
       log.info(
-        { event: 'policies.reloaded', by, source, generationBefore, generation, digest, ...bounded(changes) },
-        'policies reloaded',
+        { event: `${kind}.reloaded`, by, source, generationBefore, generation, digest, ...bounded(changes) },
+        `${what} reloaded`,
       )
       return
     }
     log.error(
       {
-        event: 'policies.rejected',
+        event: `${kind}.rejected`,
         by,
         source,
         generationBefore: generation,
@@ -41,7 +42,7 @@ export const createAudit = (log: Log, source: string) => {
         problems: problems.slice(0, MAX_NAMES).map(shownProblem),
         unsaid: Math.max(0, problems.length - MAX_NAMES),
       },
-      'policies rejected; the last good ones stay in force',
+      `${what} rejected; the last good ones stay in force`,
     )
   }
 

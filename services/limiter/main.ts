@@ -13,6 +13,7 @@ import { adminRoutes } from './admin-routes.ts'
 import { type AdminCall, createAudit, shownProblem } from './audit.ts'
 import { createLimiter } from './core/limiter.ts'
 import type { Refused } from './listen/listener.ts'
+import { openRehearsal } from './open-rehearsal.ts'
 import { openStore } from './open-store.ts'
 import { openTls } from './open-tls.ts'
 import { changesOf } from './policies/changes.ts'
@@ -74,7 +75,7 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
     publishWitnesses(metrics, () => readStats().witnesses)
   }
   const top = createTopOffenders(monotonicUs())
-  const limiter = createLimiter({
+  const deciding = createLimiter({
     policies: policies.current,
     store: store.store,
     localStore: store.localStore,
@@ -87,8 +88,26 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
     }),
   })
 
+  const rehearsal = resources.use(
+    await openRehearsal({
+      settings,
+      policies,
+      limiter: deciding,
+      openStore: store.openRehearsalStore,
+      metrics,
+      log,
+    }),
+  )
+  const { limiter } = rehearsal
+
   let draining = false
-  const routes = adminRoutes({ metrics, policies, top: () => top.read(monotonicUs()), isDraining: () => draining })
+  const routes = adminRoutes({
+    metrics,
+    policies,
+    top: () => top.read(monotonicUs()),
+    rehearsal: rehearsal.page,
+    isDraining: () => draining,
+  })
   const adminServer = await openAdminServer({
     setting: 'LIMITER_ADMIN_ADDRESS',
     address: settings.LIMITER_ADMIN_ADDRESS,

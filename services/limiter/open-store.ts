@@ -4,6 +4,7 @@ import { sampled } from '../platform/sampled.ts'
 import { systemMonotonicClock } from '../seams/clock.ts'
 import { systemRandomness } from '../seams/randomness.ts'
 import { systemTimers } from '../seams/timers.ts'
+import { apart } from './core/apart.ts'
 import { createMemoryStore, type MemoryStoreStats } from './core/memory-store.ts'
 import type { BucketStore } from './core/store.ts'
 import type { Ledger } from './redis/ledger.ts'
@@ -15,6 +16,11 @@ import type { WitnessStats } from './witness/witnesses.ts'
 
 /** While the store is away every call fails: one line a second says so. */
 const STORE_ERROR_LOG_MS = 1_000
+
+/** Nobody waits for a rehearsal. */
+const REHEARSAL_DEADLINE_MS = 1_000
+/** In memory it has buckets for fewer subjects than what decides. */
+const REHEARSAL_BOUNDS = { maxGroups: 50_000, maxBytes: 32 * 1024 * 1024 }
 
 export type StoreStats =
   | { readonly kind: 'memory'; readonly read: () => MemoryStoreStats }
@@ -38,6 +44,8 @@ export type OpenStore =
       readonly stats: StoreStats
       /** Only of a store that limiters share. */
       readonly ledger: Ledger | undefined
+      /** Where a rehearsal keeps its buckets: apart from those that decide, and in their way nowhere. */
+      readonly openRehearsalStore: () => BucketStore
     }
   | { readonly ok: false; readonly faults: readonly string[] }
 
@@ -52,7 +60,8 @@ export const openStore = async (settings: LimiterSettings, log: Log, observer: O
     const store = createMemoryStore({ nowUs: monotonicUs })
     const stats = { kind: 'memory', read: store.stats } as const
     const disposable = { ...store, [Symbol.asyncDispose]: async () => {} }
-    return { ok: true, store: disposable, localStore: store, stats, ledger: undefined }
+    const openRehearsalStore = () => createMemoryStore({ nowUs: monotonicUs, ...REHEARSAL_BOUNDS })
+    return { ok: true, store: disposable, localStore: store, stats, ledger: undefined, openRehearsalStore }
   }
   const files = await readFiles({
     password: ['LIMITER_STORE_PASSWORD_FILE', settings.LIMITER_STORE_PASSWORD_FILE],
@@ -92,6 +101,7 @@ export const openStore = async (settings: LimiterSettings, log: Log, observer: O
     store: { ...sharing.store, [Symbol.asyncDispose]: dispose },
     localStore: sharing.local,
     ledger: opened.ledger,
+    openRehearsalStore: () => apart(opened.openAside(REHEARSAL_DEADLINE_MS)),
     stats: {
       kind: 'redis',
       read: () => ({ ...sharing.stats(), givenUpShards, limiters: replicas(), witnesses: opened.witnessStats?.() }),

@@ -43,6 +43,8 @@ const table = {
   LIMITER_STATE_FORMAT: withDefault(stateFormat, 2),
   LIMITER_WITNESSES: withDefault(oneOf('on', 'off'), 'on'),
   LIMITER_POLICIES: path,
+  LIMITER_CANDIDATE_POLICIES: optional(path),
+  LIMITER_CANDIDATE_SUBJECTS_PERCENT: withDefault(wholeNumber(1, 100), 100),
   LIMITER_ENVOY_HEADERS: withDefault(oneOf('refusals', 'always', 'never'), 'refusals'),
   LIMITER_PEERS: notYet,
   LIMITER_TLS_CERT: optional(path),

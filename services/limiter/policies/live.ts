@@ -25,6 +25,8 @@ export type PolicyStatus = {
 export type LivePolicies = AsyncDisposable & {
   readonly current: () => PolicySets
   readonly status: () => PolicyStatus
+  /** The files that these are from. */
+  readonly files: () => readonly PolicyFile[]
 }
 
 export type OpenedLivePolicies =
@@ -40,62 +42,82 @@ type Options = {
   readonly clock?: WallClock
 }
 
-export const openLivePolicies = async ({
+/** Policies without which nothing starts. */
+export const openLivePolicies = async (options: Options): Promise<OpenedLivePolicies> => {
+  const policies = await openWatchedPolicies(options)
+  const { generation, problems } = policies.status()
+  if (generation > 0) return { ok: true, policies }
+  await policies[Symbol.asyncDispose]()
+  return { ok: false, problems }
+}
+
+/** Policies that may have mistakes from the start: until some are accepted the generation is 0 and no domain is known. */
+export const openWatchedPolicies = async ({
   path,
   onReload,
   timers = systemTimers,
   clock = systemWallClock,
-}: Options): Promise<OpenedLivePolicies> => {
+}: Options): Promise<LivePolicies> => {
   const closing = new AbortController()
   const load = (read: ReadFiles) => loadSets(read, timers, closing.signal)
   const initial = await readPolicyFiles(path)
-  const first = await load(initial)
-  if (!first.ok) return first
 
-  type Live = { readonly sets: PolicySets; readonly status: PolicyStatus }
-  const accepted = ({ sets, digest }: Loaded, before?: PolicyStatus): Live => ({
+  type Live = Omit<Loaded, 'digest'> & { readonly status: PolicyStatus }
+  const accepted = ({ sets, files, digest }: Loaded, before: PolicyStatus): Live => ({
     sets,
+    files,
     status: {
-      generation: (before?.generation ?? 0) + 1,
+      generation: before.generation + 1,
       digest,
       loadedAtUs: clock.nowUs(),
       lastReload: 'accepted',
-      rejectedReloads: before?.rejectedReloads ?? 0,
+      rejectedReloads: before.rejectedReloads,
       problems: [],
     },
   })
-  const rejected = ({ sets, status }: Live, problems: readonly PolicyProblem[]): Live => ({
-    sets,
+  const rejected = ({ status, ...inForce }: Live, problems: readonly PolicyProblem[]): Live => ({
+    ...inForce,
     status: { ...status, lastReload: 'rejected', rejectedReloads: status.rejectedReloads + 1, problems },
   })
-  let live = accepted(first)
+  const next = (before: Live, loaded: LoadedSets) =>
+    loaded.ok ? accepted(loaded, before.status) : rejected(before, loaded.problems)
+  let live = next({ sets: new Map(), files: [], status: NOTHING_LOADED }, await load(initial))
   const reload = async (read: ReadFiles) => {
     const loaded = await load(read)
     if (closing.signal.aborted) return
     const before = live.sets
-    live = loaded.ok ? accepted(loaded, live.status) : rejected(live, loaded.problems)
+    live = next(live, loaded)
     onReload(live.status, loaded.ok ? changesOf(before, loaded.sets) : noChanges)
   }
 
   const watch = watchPolicyFiles({ path, timers, initial, onChange: reload })
-  const policies: LivePolicies = {
+  return {
     current: () => live.sets,
     status: () => live.status,
+    files: () => live.files,
     [Symbol.asyncDispose]: async () => {
       closing.abort()
       await watch[Symbol.asyncDispose]()
     },
   }
-  return { ok: true, policies }
 }
 
-type Loaded = { readonly sets: PolicySets; readonly digest: string }
+const NOTHING_LOADED: PolicyStatus = {
+  generation: 0,
+  digest: '',
+  loadedAtUs: 0,
+  lastReload: 'rejected',
+  rejectedReloads: 0,
+  problems: [],
+}
+
+type Loaded = { readonly sets: PolicySets; readonly files: readonly PolicyFile[]; readonly digest: string }
 type LoadedSets = ({ readonly ok: true } & Loaded) | { readonly ok: false; readonly problems: readonly PolicyProblem[] }
 
 const loadSets = async (read: ReadFiles, timers: Timers, signal: AbortSignal): Promise<LoadedSets> => {
   if (!read.ok) return read
   const parsed = await parseAside(read.files, { timers, signal })
-  return parsed.ok ? { ok: true, sets: parsed.sets, digest: digestOf(read.files) } : parsed
+  return parsed.ok ? { ok: true, sets: parsed.sets, files: read.files, digest: digestOf(read.files) } : parsed
 }
 
 const digestOf = (files: readonly PolicyFile[]) =>

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Timers } from '../../seams/timers.ts'
+import type { BucketStore } from '../core/store.ts'
 import type { RemoteStore } from '../share/debit.ts'
 import { createHighWater } from '../share/high-water.ts'
 import { createWitnesses, type WitnessStats } from '../witness/witnesses.ts'
@@ -25,6 +26,11 @@ export type OpenRedisStore =
       /** None where nobody looks for lost writes. */
       readonly witnessStats: (() => WitnessStats) | undefined
       readonly ledger: Ledger
+      /**
+       * The same Redis for what nobody waits for: it has its own queues and breakers, so that it delays and gives up nothing else, and
+       * neither compares replies with what was seen nor takes the place of buckets that are.
+       */
+      readonly openAside: (deadlineMs: number) => BucketStore
       /** What an operator should mend, though the store works. */
       readonly warnings: readonly string[]
     }
@@ -84,6 +90,17 @@ export const openRedisStore = async (options: Options): Promise<OpenRedisStore> 
       limiters: limiters.highest,
       witnessStats: witnesses?.stats,
       ledger: createLedger(connection),
+      openAside: (asideMs) => {
+        const aside = { connection, stateFormat, retryMs: asideMs, timers, monotonicUs }
+        return createRedisStore({
+          shards: createShards(shardCount),
+          run: createRunScript(aside),
+          deadlineMs: asideMs,
+          timers,
+          monotonicUs,
+          randomness,
+        })
+      },
       warnings,
     }
   } catch (error) {

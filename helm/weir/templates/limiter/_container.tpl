@@ -5,6 +5,9 @@
 - { name: LIMITER_ADDRESS, value: {{ index . 1 | quote }} }
 - { name: LIMITER_ADMIN_ADDRESS, value: "0.0.0.0:9091" }
 - { name: LIMITER_POLICIES, value: /etc/weir/policies }
+{{- if $.Values.candidatePolicies }}
+- { name: LIMITER_CANDIDATE_POLICIES, value: /etc/weir/candidate-policies }
+{{- end }}
 - { name: LIMITER_SHARDS, value: {{ $.Values.limiter.shards | quote }} }
 - { name: LIMITER_STORE_DEADLINE_MS, value: {{ $.Values.limiter.storeDeadlineMs | quote }} }
 - { name: LOG_LEVEL, value: {{ $.Values.limiter.logLevel }} }
@@ -34,6 +37,9 @@
 
 {{- define "weir.limiter.mounts" -}}
 - { name: policies, mountPath: /etc/weir/policies, readOnly: true }
+{{- if .Values.candidatePolicies }}
+- { name: candidate-policies, mountPath: /etc/weir/candidate-policies, readOnly: true }
+{{- end }}
 {{- if or .Values.redis.embedded.enabled .Values.redis.external.existingSecret }}
 - { name: redis, mountPath: /etc/weir/redis, readOnly: true }
 {{- end }}
@@ -49,6 +55,10 @@
 {{- define "weir.limiter.volumes" -}}
 - name: policies
   configMap: { name: {{ include "weir.policiesConfigMap" . }} }
+{{- if .Values.candidatePolicies }}
+- name: candidate-policies
+  configMap: { name: {{ include "weir.fullname" . }}-candidate-policies }
+{{- end }}
 {{- if .Values.redis.embedded.enabled }}
 - name: redis
   secret:
