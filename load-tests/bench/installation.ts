@@ -16,8 +16,11 @@ const OUR_POLICY =
 const PEER_POLICY =
   'domain: api\ndescriptors:\n  - key: client\n    rate_limit: { unit: minute, requests_per_unit: 100000 }\n'
 
-/** Redis, a limiter, and envoyproxy/ratelimit if its program is named, on free ports. */
-export const startInstallation = async (peerProgram: string | undefined) => {
+/** Redis, a limiter with further settings, and envoyproxy/ratelimit if its program is named, on free ports. */
+export const startInstallation = async (
+  peerProgram: string | undefined,
+  settings: Readonly<Record<string, string>> = {},
+) => {
   await using starting = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'weir-bench-'))
   starting.defer(() => rm(folder, { recursive: true, force: true }))
@@ -34,6 +37,7 @@ export const startInstallation = async (peerProgram: string | undefined) => {
     LIMITER_STORE_DEADLINE_MS: '2000',
     LIMITER_POLICIES: join(folder, 'policies.yaml'),
     LOG_LEVEL: 'error',
+    ...settings,
   })
   if (!started.ok) throw new Error(started.output)
   starting.use(started.service)

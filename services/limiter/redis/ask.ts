@@ -2,8 +2,8 @@ import type { Randomness } from '../../seams/randomness.ts'
 import type { Timers } from '../../seams/timers.ts'
 import type { GroupKey } from '../core/store.ts'
 import type { Witnesses } from '../witness/witnesses.ts'
-import { type Answered, createShard, type Question } from './shard.ts'
-import type { RunScript } from './shard-queue.ts'
+import { type Answered, createLane, type Question } from './lane.ts'
+import type { RunScript } from './lane-queue.ts'
 import type { Shards } from './shards.ts'
 import { createWitnessedRun } from './witnessed-run.ts'
 
@@ -28,23 +28,26 @@ export type AskOptions = {
 
 export const createAsk = ({ shards, run, witnesses, onGivenUp, ...options }: AskOptions): Ask => {
   let givenUp = 0
-  const onChange = (state: 'open' | 'closed') => {
-    givenUp += state === 'open' ? 1 : -1
+  const onChangeOf = (lane: number) => (state: 'open' | 'closed') => {
+    const ofLane = Math.ceil((shards.count - lane) / shards.lanes)
+    givenUp += state === 'open' ? ofLane : -ofLane
     onGivenUp?.(givenUp)
   }
   const { monotonicUs } = options
-  const runOfShard = () => (witnesses === undefined ? run : createWitnessedRun({ run, witnesses, monotonicUs }))
-  const all = Array.from({ length: shards.count }, () => createShard({ ...options, run: runOfShard(), onChange }))
-  const shardOf = (index: number) => {
-    const shard = all[index]
-    if (shard === undefined) throw new Error(`there is no shard ${index} of ${shards.count}`)
-    return shard
+  const runOfLane = () => (witnesses === undefined ? run : createWitnessedRun({ run, witnesses, monotonicUs }))
+  const all = Array.from({ length: shards.lanes }, (_, lane) =>
+    createLane({ ...options, run: runOfLane(), onChange: onChangeOf(lane) }),
+  )
+  const laneOf = (index: number) => {
+    const lane = all[index]
+    if (lane === undefined) throw new Error(`there is no lane ${index} of ${shards.lanes}`)
+    return lane
   }
   return {
     ask: (group, question, deadlineUs) => {
-      const { shard, key } = shards.place(group)
-      return shardOf(shard).ask(key, question, deadlineUs)
+      const { lane, key } = shards.place(group)
+      return laneOf(lane).ask(key, question, deadlineUs)
     },
-    isAnswering: (group) => shardOf(shards.place(group).shard).isAnswering(),
+    isAnswering: (group) => laneOf(shards.place(group).lane).isAnswering(),
   }
 }

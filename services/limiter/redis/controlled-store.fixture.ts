@@ -2,14 +2,13 @@ import { systemTimers } from '../../seams/timers.ts'
 import type { StoreUnderTest } from '../core/store.conformance.ts'
 import { createWitnesses } from '../witness/witnesses.ts'
 import { createConnection } from './connect.ts'
+import type { RunScript } from './lane-queue.ts'
 import { createRedisStore } from './redis-store.ts'
 import { createRunScript } from './run-script.ts'
-import type { RunScript } from './shard-queue.ts'
 import { createShards } from './shards.ts'
 import { parseRedisAddress } from './store-address.ts'
 import { ruleHash, type StateFormat } from './take-script.ts'
 
-const shards = createShards(64)
 const seams = { timers: systemTimers, randomness: Math.random }
 
 /** The store over a real Redis whose script goes by the test's clock. It writes the formats in turn, call by call. */
@@ -19,6 +18,7 @@ export const openControlledStore = async (
 ): Promise<StoreUnderTest> => {
   const address = parseRedisAddress(addressText)
   if (address === undefined) throw new Error(`no address: ${addressText}`)
+  const shards = address.kind === 'cluster' ? createShards(64) : createShards(64, 4)
   const credentials = { password: undefined, ca: undefined, cert: undefined, key: undefined }
   const connection = createConnection({ address, credentials, randomness: Math.random, onError: () => {} })
   await connection.connect()

@@ -2,8 +2,8 @@ import { holds } from '../../bucket/bucket.ts'
 import type { AskedBucket, GroupKey, Reading } from '../core/store.ts'
 import type { Ask } from './ask.ts'
 import type { Credit, Credits } from './credits.ts'
+import type { Answered, Late } from './lane.ts'
 import type { Replayed } from './replay.ts'
-import type { Answered, Late } from './shard.ts'
 
 /** One group's part of a take. */
 export type GroupTake = {

@@ -1,5 +1,5 @@
 import { createConservationCheck, type Violation } from './conservation.ts'
-import type { RunScript } from './shard-queue.ts'
+import type { RunScript } from './lane-queue.ts'
 
 export type StoreObserver = {
   /** One call of the script has ended: how many takes it stood for, and the operations that they were merged into. */

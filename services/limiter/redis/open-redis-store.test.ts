@@ -173,6 +173,17 @@ describe('LIMITER_STORE may name', () => {
   })
 })
 
+test('a lone node of a cluster, addressed as one server, runs no two slots in one call', async () => {
+  await using redis = await startRedis('--cluster-enabled', 'yes')
+  redisCli(redis.port, 'CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
+  await until(() => redisCli(redis.port, 'CLUSTER', 'INFO').includes('cluster_state:ok'))
+  const opened = await tryToOpen(`redis://127.0.0.1:${redis.port}`)
+  if (!opened.ok) throw new Error(opened.fault)
+  await using store = opened.store
+  const counted = await Promise.all(Array.from({ length: 100 }, () => counts(store)))
+  expect(counted.filter((isRight) => isRight)).toHaveLength(100)
+})
+
 describe('at its start a limiter', () => {
   test('refuses a Redis whose limiters use another number of shards, and says both', async () => {
     await using redis = await startRedis()

@@ -16,6 +16,8 @@ import { ruleHash, type StateFormat } from './take-script.ts'
 
 const SHARDS_KEY = 'weir:meta'
 const CONNECT_DEADLINE_MS = 10_000
+/** Enough that limiter and Redis work at the same time. */
+const LANES_OF_ONE_SERVER = 4
 
 export type OpenRedisStore =
   | {
@@ -75,7 +77,8 @@ export const openRedisStore = async (options: Options): Promise<OpenRedisStore> 
     const script = createRunScript({ connection, stateFormat, retryMs: deadlineMs, timers, monotonicUs })
     const witnesses = witnessing ? createWitnesses({ monotonicUs, ruleHash }) : undefined
     const run = observeRun(script, observer, monotonicUs)
-    const store = createRedisStore({ shards: createShards(shardCount), run, witnesses, ...options })
+    const lanes = (await runsKeysOfAnySlot(connection)) ? LANES_OF_ONE_SERVER : shardCount
+    const store = createRedisStore({ shards: createShards(shardCount, lanes), run, witnesses, ...options })
     const limiters = createHighWater(monotonicUs)
     const id = randomUUID().replaceAll('-', '')
     const heartbeats = await startHeartbeats({ connection, timers, id, onCount: limiters.observe })
@@ -126,6 +129,10 @@ const agreeOnShards = async (connection: RedisConnection, shardCount: number) =>
   const written = String(await connection.call('GET', SHARDS_KEY))
   return Number(/^shards=(\d+)$/.exec(written)?.[1])
 }
+
+/** A server that is no part of a cluster. Where a user may not ask, it is taken for one. */
+const runsKeysOfAnySlot = async (connection: RedisConnection) =>
+  /^cluster_enabled:0/m.test(String(await connection.call('INFO', 'cluster').catch(() => '')))
 
 /** With a bound on memory and another policy than volatile-ttl, Redis forgets drained buckets first, or takes no new ones. */
 const memoryWarnings = async (connection: RedisConnection): Promise<readonly string[]> => {

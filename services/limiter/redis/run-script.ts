@@ -1,7 +1,7 @@
 import type { Timers } from '../../seams/timers.ts'
 import type { RedisConnection } from './connect.ts'
+import type { RunScript } from './lane-queue.ts'
 import { hasNotRun, MOVING_SLOT, PASSING } from './not-run.ts'
-import type { RunScript } from './shard-queue.ts'
 import {
   decodeReply,
   encodeCall,

@@ -39,6 +39,18 @@ test('subjects spread evenly: no shard has a quarter more than its part', () => 
   expect(Math.min(...counts)).toBeGreaterThan(750)
 })
 
+test('all shards of one server share its lanes evenly, each always the same one', () => {
+  const shards = createShards(64, 4)
+  const laneOf = new Map<number, Set<number>>()
+  for (let index = 0; index < 5_000; index += 1) {
+    const { shard, lane } = shards.place(group(`s:api:${index}`))
+    laneOf.set(lane, (laneOf.get(lane) ?? new Set()).add(shard))
+  }
+  expect([...laneOf.values()].map(({ size }) => size)).toEqual([16, 16, 16, 16])
+  expect(new Set([...laneOf.values()].flatMap((all) => [...all])).size).toBe(64)
+  expect(createShards(2, 4).lanes).toBe(2)
+})
+
 test('a long key is replaced by one of bounded length that stays in its shard and collides with no other', () => {
   const shards = createShards(64)
   const long = Array.from({ length: 1_000 }, (_, index) => shards.place(group(`s:api:${'x'.repeat(1_000)}${index}`)))

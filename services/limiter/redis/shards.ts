@@ -8,22 +8,31 @@ const MAX_KEY_BYTES = 256
 /** The script counts a bucket's name in one byte. */
 const MAX_NAME_BYTES = 255
 
-export type Placed = { readonly shard: number; readonly key: string }
+/** `lane`: the shard's among all lanes. One call of the script is under way in each. */
+export type Placed = { readonly shard: number; readonly lane: number; readonly key: string }
 
-/** Says where in Redis a group of buckets lives. */
-export type Shards = { readonly count: number; readonly place: (group: GroupKey) => Placed }
+/** Says where in Redis a group of buckets lives, and with which others it is asked about. */
+export type Shards = {
+  readonly count: number
+  readonly lanes: number
+  readonly place: (group: GroupKey) => Placed
+}
 
 /**
  * Shard i of n is a hash tag in slot i·16384/n: the shards lie evenly over the slots, and so over any number of primaries
  * that divide the slots evenly. (The tags "0" to "63" would not: twice the mean on the fullest of 16.)
+ * A script's keys must lie in one slot of a cluster, so there each shard is a lane; one server runs them all in a few, which makes each call
+ * carry more takes.
  */
-export const createShards = (count: number): Shards => {
+export const createShards = (count: number, mostLanes = count): Shards => {
+  const lanes = Math.min(count, mostLanes)
   const tags = tagsOf(count)
   return {
     count,
+    lanes,
     place: (group) => {
       const shard = crc32(group) % count
-      return { shard, key: boundedKey(`weir:{${tags[shard]}}:`, group) }
+      return { shard, lane: shard % lanes, key: boundedKey(`weir:{${tags[shard]}}:`, group) }
     },
   }
 }

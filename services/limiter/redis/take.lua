@@ -45,27 +45,31 @@ local MAX_GRANTED = 4294967295
 local TIMES = 281474976710656
 local EPOCHS = 65536
 
-local now, write_format = struct.unpack('>dB', ARGV[1])
+-- Tables are made with all their fields at once, and functions are locals: in Lua 5.1 that is most of a take's cost.
+local call, pack, unpack = redis.call, struct.pack, struct.unpack
+local fmod, min, max, ceil = math.fmod, math.min, math.max, math.ceil
+
+local now, write_format = unpack('>dB', ARGV[1])
 if now == 0 then
-  local time = redis.call('TIME')
+  local time = call('TIME')
   now = time[1] * 1000000 + time[2]
 end
 
 local function floor_divide(a, b)
-  return (a - math.fmod(a, b)) / b
+  return (a - fmod(a, b)) / b
 end
 
 local function refilled(deficit, tokens, period, elapsed)
-  local rest = math.fmod(elapsed, period)
+  local rest = fmod(elapsed, period)
   local whole = 1000 * tokens * ((elapsed - rest) / period)
-  return math.min(deficit, whole + floor_divide(1000 * tokens * rest, period))
+  return min(deficit, whole + floor_divide(1000 * tokens * rest, period))
 end
 
 local function refill_time(deficit, tokens, period)
   local per_period = 1000 * tokens
-  local rest = math.fmod(deficit, per_period)
+  local rest = fmod(deficit, per_period)
   local time = (deficit - rest) / per_period * period + floor_divide(rest * period, per_period)
-  if math.fmod(rest * period, per_period) > 0 then time = time + 1 end
+  if fmod(rest * period, per_period) > 0 then time = time + 1 end
   return time
 end
 
@@ -75,77 +79,89 @@ local groups = {}
 local function to_byte(ms)
   if ms < 8 then return ms end
   local fraction, exponent = math.frexp(ms)
-  return math.min((exponent - 4) * 8 + math.ceil(fraction * 16), 255)
+  return min((exponent - 4) * 8 + ceil(fraction * 16), 255)
 end
 
 local function from_byte(byte)
   if byte < 8 then return byte end
-  local rest = math.fmod(byte, 8)
+  local rest = fmod(byte, 8)
   return math.ldexp(8 + rest, (byte - rest) / 8 - 1)
 end
 
 -- Of all times that are equal modulo 2^48 microseconds (9 years) the one nearest to now.
 local function from_time(rest)
-  local time = now - math.fmod(now, TIMES) + rest
+  local time = now - fmod(now, TIMES) + rest
   if time - now > TIMES / 2 then return time - TIMES end
   if now - time > TIMES / 2 then return time + TIMES end
   return time
 end
 
+-- How many bytes a number takes, up to 7; nothing for 0.
 local function bytes_of(number)
   local bytes = 0
-  while number >= 1 do
-    number = number / 256
+  local least = 1
+  while number >= least do
+    least = least * 256
     bytes = bytes + 1
   end
   return bytes
+end
+
+-- The format of the three numbers of a bucket, by how many bytes they take.
+local formats = {}
+local function format_of(widths)
+  local known = formats[widths]
+  if known then return known end
+  local of_deficit = fmod(widths, 8)
+  local of_granted = fmod(widths - of_deficit, 64) / 8
+  known = '>I' .. of_deficit .. 'I' .. of_granted .. 'I' .. (widths - of_deficit - 8 * of_granted) / 64
+  formats[widths] = known
+  return known
 end
 
 local function is_request(name)
   return string.byte(name) == 0
 end
 
+local function stored_bucket(deficit, at, full_after_ms, granted, epoch, rule)
+  return {
+    deficit = deficit, at = at, granted = granted, epoch = epoch, rule = rule,
+    full_after_ms = full_after_ms, full_at = at + full_after_ms * 1000,
+  }
+end
+
 -- Reads the entry at a position: its name, what it says, and where the next one begins.
 local readers = {
   [1] = function(value, position)
-    local name, bucket = nil, {}
-    name, bucket.deficit, bucket.at, bucket.full_after_ms, bucket.granted, bucket.epoch, bucket.rule, position =
-      struct.unpack('>Bc0ddI4I4HH', value, position)
-    return name, bucket, position
+    local name, deficit, at, full_after_ms, granted, epoch, rule
+    name, deficit, at, full_after_ms, granted, epoch, rule, position = unpack('>Bc0ddI4I4HH', value, position)
+    return name, stored_bucket(deficit, at, full_after_ms, granted, epoch, rule), position
   end,
   [2] = function(value, position)
-    local widths, full_after, time, name
-    local bucket = {}
-    widths, full_after, time, bucket.rule, name, position = struct.unpack('>BBI6HBc0', value, position)
-    local of_deficit = math.fmod(widths, 8)
-    local of_granted = math.fmod(widths - of_deficit, 64) / 8
-    local of_epoch = math.floor(widths / 64)
-    bucket.deficit, bucket.granted, bucket.epoch, position =
-      struct.unpack('>I' .. of_deficit .. 'I' .. of_granted .. 'I' .. of_epoch, value, position)
-    bucket.at = from_time(time)
-    bucket.full_after_ms = is_request(name) and REMEMBERED_MS or from_byte(full_after)
-    return name, bucket, position
+    local widths, full_after, time, rule, name, deficit, granted, epoch
+    widths, full_after, time, rule, name, position = unpack('>BBI6HBc0', value, position)
+    deficit, granted, epoch, position = unpack(format_of(widths), value, position)
+    local full_after_ms = is_request(name) and REMEMBERED_MS or from_byte(full_after)
+    return name, stored_bucket(deficit, from_time(time), full_after_ms, granted, epoch, rule), position
   end,
 }
 
 local writers = {
   [1] = function(name, bucket)
-    return struct.pack(
+    return pack(
       '>Bc0ddI4I4HH', #name, name, bucket.deficit, bucket.at, bucket.full_after_ms, bucket.granted, bucket.epoch, bucket.rule)
   end,
   [2] = function(name, bucket)
-    local of_deficit, of_granted, of_epoch = bytes_of(bucket.deficit), bytes_of(bucket.granted), bytes_of(bucket.epoch)
-    return struct.pack(
-      '>BBI6HBc0I' .. of_deficit .. 'I' .. of_granted .. 'I' .. of_epoch,
-      of_deficit + 8 * of_granted + 64 * of_epoch, to_byte(bucket.full_after_ms), math.fmod(bucket.at, TIMES), bucket.rule,
-      #name, name, bucket.deficit, bucket.granted, bucket.epoch)
+    local widths = bytes_of(bucket.deficit) + 8 * bytes_of(bucket.granted) + 64 * bytes_of(bucket.epoch)
+    return pack('>BBI6HBc0', widths, to_byte(bucket.full_after_ms), fmod(bucket.at, TIMES), bucket.rule, #name, name)
+      .. pack(format_of(widths), bucket.deficit, bucket.granted, bucket.epoch)
   end,
 }
 
 local function load_group(index)
   if groups[index] then return groups[index] end
   local group = { buckets = {}, dirty = false }
-  local value = redis.call('GET', KEYS[index])
+  local value = call('GET', KEYS[index])
   if value then
     local read = readers[string.byte(value)]
     if not read then return nil end
@@ -153,7 +169,6 @@ local function load_group(index)
     while position <= #value do
       local name, bucket
       name, bucket, position = read(value, position)
-      bucket.full_at = bucket.at + bucket.full_after_ms * 1000
       if bucket.full_at > now then group.buckets[name] = bucket end
     end
   end
@@ -161,46 +176,40 @@ local function load_group(index)
   return group
 end
 
--- The bucket refilled to now; a full one when there is none.
+-- The bucket refilled to now; a full one when there is none. `rebased`: it has followed a clock that was set back.
 local function refill(stored, asked)
   if not stored then
-    return { deficit = 0, at = now, granted = 0, epoch = 0, rule = asked.rule }
+    return { deficit = 0, at = now, granted = 0, epoch = 0, rule = asked.rule, rebased = false, full_after_ms = 0, full_at = 0 }
   end
-  local bucket = {
-    deficit = math.min(stored.deficit, asked.capacity * NANO),
-    at = now,
-    granted = stored.granted,
-    epoch = stored.epoch,
-    rule = stored.rule,
+  local deficit, at, granted = min(stored.deficit, asked.capacity * NANO), now, stored.granted
+  local ahead = stored.at - now
+  if ahead < 0 then
+    deficit = deficit - refilled(deficit, asked.tokens, asked.period, -ahead)
+    if deficit == 0 then granted = 0 end
+  elseif ahead <= REBASE_US then
+    at = stored.at
+  end
+  return {
+    deficit = deficit, at = at, granted = granted, epoch = stored.epoch, rule = stored.rule,
+    rebased = ahead > REBASE_US, full_after_ms = 0, full_at = 0,
   }
-  if stored.at - now > REBASE_US then
-    bucket.rebased = true
-    return bucket
-  end
-  if stored.at >= now then
-    bucket.at = stored.at
-    return bucket
-  end
-  bucket.deficit = bucket.deficit - refilled(bucket.deficit, asked.tokens, asked.period, now - stored.at)
-  if bucket.deficit == 0 then bucket.granted = 0 end
-  return bucket
 end
 
 local function next_epoch(bucket)
-  return math.fmod(bucket.epoch + 1, EPOCHS)
+  return fmod(bucket.epoch + 1, EPOCHS)
 end
 
 local function write(group, asked, bucket)
   if bucket.rule ~= asked.rule then bucket.epoch = next_epoch(bucket) end
   bucket.rule = asked.rule
   local wait = refill_time(bucket.deficit, asked.tokens, asked.period)
-  if bucket.epoch > 0 then wait = math.max(wait, refill_time(asked.capacity * NANO, asked.tokens, asked.period)) end
-  bucket.full_after_ms = math.ceil(wait / 1000)
+  if bucket.epoch > 0 then wait = max(wait, refill_time(asked.capacity * NANO, asked.tokens, asked.period)) end
+  bucket.full_after_ms = ceil(wait / 1000)
   local stored = group.buckets[asked.name]
   if bucket.epoch > 0 and stored then
     -- As long as the last rule would have kept it, or the last reset: so long somebody may remember it emptier.
     local kept_until = stored.at > bucket.at and bucket.at + stored.full_after_ms * 1000 or stored.full_at
-    bucket.full_after_ms = math.max(bucket.full_after_ms, math.ceil((kept_until - bucket.at) / 1000))
+    bucket.full_after_ms = max(bucket.full_after_ms, ceil((kept_until - bucket.at) / 1000))
   end
   bucket.full_at = bucket.at + bucket.full_after_ms * 1000
   group.buckets[asked.name] = bucket
@@ -211,16 +220,16 @@ end
 local function recall(asked, bucket)
   local witness = asked.witness
   if bucket.rule ~= asked.rule then return false end
-  local ahead = math.fmod(witness.epoch - bucket.epoch + EPOCHS, EPOCHS)
+  local ahead = fmod(witness.epoch - bucket.epoch + EPOCHS, EPOCHS)
   if ahead >= EPOCHS / 2 then return false end
-  local elapsed = math.min(math.max(bucket.at - witness.at, witness.at_least), witness.at_most)
-  local deficit = math.min(witness.deficit, asked.capacity * NANO)
+  local elapsed = min(max(bucket.at - witness.at, witness.at_least), witness.at_most)
+  local deficit = min(witness.deficit, asked.capacity * NANO)
   -- What a reply told was rounded up, by less than a nano-token.
   deficit = deficit - refilled(deficit, asked.tokens, asked.period, elapsed) - 1
   if deficit <= 0 or (ahead == 0 and deficit <= bucket.deficit) then return false end
   bucket.deficit = deficit
   bucket.epoch = witness.epoch
-  bucket.granted = math.max(bucket.granted, witness.granted)
+  bucket.granted = max(bucket.granted, witness.granted)
   return true
 end
 
@@ -228,7 +237,7 @@ end
 local function affordable(asked, bucket, cost, times)
   local left = asked.capacity * NANO - bucket.deficit
   if left < cost * NANO then return 0 end
-  return math.min(times, floor_divide(left, cost * NANO))
+  return min(times, floor_divide(left, cost * NANO))
 end
 
 local function remember(group, request)
@@ -237,43 +246,43 @@ local function remember(group, request)
   group.dirty = true
 end
 
-local function take(group, asked, before, cost, times, request)
+local function charge(group, asked, bucket, tokens, nano)
+  bucket.deficit = min(bucket.deficit + tokens * NANO + nano, asked.capacity * NANO)
+  bucket.granted = min(bucket.granted + tokens, MAX_GRANTED)
+  write(group, asked, bucket)
+end
+
+local function take(group, asked, buckets, cost, times, request)
   if cost == 0 then return times, 0 end
   if request ~= '' and group.buckets[request] then return times, 1 end
   local granted = times
   for i = 1, #asked do
-    if asked[i].enforced == 1 then granted = math.min(granted, affordable(asked[i], before[i], cost, times)) end
+    if asked[i].enforced == 1 then granted = min(granted, affordable(asked[i], buckets[i], cost, times)) end
   end
+  if granted == 0 then return 0, 0 end
   for i = 1, #asked do
-    local paid = math.min(granted, affordable(asked[i], before[i], cost, times))
-    if paid > 0 then
-      local after = {}
-      for field, value in pairs(before[i]) do after[field] = value end
-      after.deficit = after.deficit + paid * cost * NANO
-      after.granted = math.min(after.granted + paid * cost, MAX_GRANTED)
-      write(group, asked[i], after)
-    end
+    local paid = min(granted, affordable(asked[i], buckets[i], cost, times))
+    if paid > 0 then charge(group, asked[i], buckets[i], paid * cost, 0) end
   end
-  if request ~= '' and granted > 0 then remember(group, request) end
+  if request ~= '' then remember(group, request) end
   return granted, 0
 end
 
-local function debit(group, asked, before, tokens, nano, request)
+local function debit(group, asked, buckets, tokens, nano, request)
   if group.buckets[request] then return 1, 1 end
-  for i = 1, #asked do
-    local after = {}
-    for field, value in pairs(before[i]) do after[field] = value end
-    after.deficit = math.min(after.deficit + tokens * NANO + nano, asked[i].capacity * NANO)
-    after.granted = math.min(after.granted + tokens, MAX_GRANTED)
-    write(group, asked[i], after)
-  end
+  for i = 1, #asked do charge(group, asked[i], buckets[i], tokens, nano) end
   remember(group, request)
   return 1, 0
 end
 
-local function reset(group, asked, before)
+local function reset(group, asked, buckets)
   for i = 1, #asked do
-    write(group, asked[i], { deficit = 0, at = before[i].at, granted = 0, epoch = next_epoch(before[i]), rule = asked[i].rule })
+    local bucket = buckets[i]
+    bucket.epoch = next_epoch(bucket)
+    bucket.rule = asked[i].rule
+    bucket.deficit = 0
+    bucket.granted = 0
+    write(group, asked[i], bucket)
   end
   return 1, 0
 end
@@ -282,42 +291,40 @@ local reply = {}
 local position = 1
 while position <= #ARGV[2] do
   local operation, key_index, cost, times, request, count
-  operation, key_index, cost, times, request, count, position = struct.unpack('>BHI4I4Bc0B', ARGV[2], position)
+  operation, key_index, cost, times, request, count, position = unpack('>BHI4I4Bc0B', ARGV[2], position)
   local group = load_group(key_index)
   if not group then return redis.error_reply('WEIRFORMAT ' .. KEYS[key_index] .. ' was written by a newer version') end
-  local asked, before = {}, {}
+  local outcome_at = #reply + 1
+  reply[outcome_at] = ''
+  local asked, buckets = {}, {}
   for i = 1, count do
-    local one = {}
-    one.enforced, one.capacity, one.tokens, one.period, one.rule, one.name, position =
-      struct.unpack('>BI4ddHBc0', ARGV[2], position)
-    if one.enforced >= 2 then
-      one.enforced = one.enforced - 2
-      local witness = {}
-      witness.deficit, witness.at, witness.epoch, witness.granted, witness.at_least, witness.at_most, position =
-        struct.unpack('>ddHddd', ARGV[2], position)
-      one.witness = witness
+    local enforced, capacity, tokens, period, rule, name
+    enforced, capacity, tokens, period, rule, name, position = unpack('>BI4ddHBc0', ARGV[2], position)
+    local witness
+    if enforced >= 2 then
+      enforced = enforced - 2
+      local deficit, at, epoch, granted, at_least, at_most
+      deficit, at, epoch, granted, at_least, at_most, position = unpack('>ddHddd', ARGV[2], position)
+      witness = { deficit = deficit, at = at, epoch = epoch, granted = granted, at_least = at_least, at_most = at_most }
     end
+    local one =
+      { enforced = enforced, capacity = capacity, tokens = tokens, period = period, rule = rule, name = name, witness = witness }
+    local bucket = refill(group.buckets[name], one)
+    local taught = witness and recall(one, bucket)
+    if bucket.rebased or taught then write(group, one, bucket) end
+    reply[outcome_at + i] = pack('>ddI4dH', bucket.deficit, bucket.at, bucket.epoch, bucket.granted, bucket.rule)
     asked[i] = one
-    before[i] = refill(group.buckets[one.name], one)
-    local taught = one.witness and recall(one, before[i])
-    if before[i].rebased or taught then
-      before[i].rebased = nil
-      write(group, one, before[i])
-    end
+    buckets[i] = bucket
   end
   local granted, replayed
   if operation == 0 then
-    granted, replayed = take(group, asked, before, cost, times, request)
+    granted, replayed = take(group, asked, buckets, cost, times, request)
   elseif operation == 2 then
-    granted, replayed = debit(group, asked, before, cost, times, request)
+    granted, replayed = debit(group, asked, buckets, cost, times, request)
   else
-    granted, replayed = reset(group, asked, before)
+    granted, replayed = reset(group, asked, buckets)
   end
-  reply[#reply + 1] = struct.pack('>I4B', granted, replayed)
-  for i = 1, count do
-    local bucket = before[i]
-    reply[#reply + 1] = struct.pack('>ddI4dH', bucket.deficit, bucket.at, bucket.epoch, bucket.granted, bucket.rule)
-  end
+  reply[outcome_at] = pack('>I4B', granted, replayed)
 end
 
 -- The emptiest buckets of a group, at most MAX_BUCKETS, and how many were dropped.
@@ -336,16 +343,16 @@ for index, group in pairs(groups) do
   if group.dirty then
     local names, dropped = bounded(group.buckets)
     dropped_total = dropped_total + dropped
-    local parts = { struct.pack('>B', write_format) }
+    local parts = { pack('>B', write_format) }
     local last_full_at = now
     for _, name in ipairs(names) do
       local bucket = group.buckets[name]
-      last_full_at = math.max(last_full_at, bucket.full_at)
+      last_full_at = max(last_full_at, bucket.full_at)
       parts[#parts + 1] = writers[write_format](name, bucket)
     end
-    local ttl_ms = math.ceil((last_full_at - now) / 1000) + 1000
-    redis.call('SET', KEYS[index], table.concat(parts), 'PX', string.format('%d', ttl_ms))
+    local ttl_ms = ceil((last_full_at - now) / 1000) + 1000
+    call('SET', KEYS[index], table.concat(parts), 'PX', string.format('%d', ttl_ms))
   end
 end
 
-return struct.pack('>I4', dropped_total) .. table.concat(reply)
+return pack('>I4', dropped_total) .. table.concat(reply)

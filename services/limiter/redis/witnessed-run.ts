@@ -1,6 +1,6 @@
 import type { AskedBucket } from '../core/store.ts'
 import type { Lineage, Witnesses } from '../witness/witnesses.ts'
-import type { RunScript } from './shard-queue.ts'
+import type { RunScript } from './lane-queue.ts'
 import type { OperationResult, ScriptOperation, ScriptReply } from './take-script.ts'
 
 type Options = {

@@ -75,13 +75,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a call of unknown fate is sent again',
-    file: 'redis/shard-queue.ts',
+    file: 'redis/lane-queue.ts',
     find: 'const reply = await run(operations).catch(',
     put: 'const reply = await run(operations).catch(() => run(operations)).catch(',
   },
   {
     name: 'a take that timed out unsent is sent all the same',
-    file: 'redis/shard.ts',
+    file: 'redis/lane.ts',
     find: 'if (withdraw()) return resolve(NOT_RUN)',
     put: 'if (String(withdraw).length > 0) return resolve(NOT_RUN)',
   },
@@ -111,7 +111,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'nobody watches the deadline',
-    file: 'redis/shard.ts',
+    file: 'redis/lane.ts',
     find: 'timers.after(waitUs / 1000,',
     put: 'timers.after(waitUs,',
   },
@@ -123,7 +123,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'two calls of one shard are under way at once',
-    file: 'redis/shard-queue.ts',
+    file: 'redis/lane-queue.ts',
     find: 'if (!underWay && !scheduled)',
     put: 'if (!scheduled)',
   },

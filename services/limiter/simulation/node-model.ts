@@ -1,4 +1,4 @@
-import type { RunScript } from '../redis/shard-queue.ts'
+import type { RunScript } from '../redis/lane-queue.ts'
 import type { Random } from './random.ts'
 import { type Charged, createRedisModel } from './redis-model.ts'
 import type { VirtualTime } from './virtual-time.ts'

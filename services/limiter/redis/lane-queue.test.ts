@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { AskedBucket, BucketKey, GroupKey } from '../core/store.ts'
-import { createShardQueue, type Queued } from './shard-queue.ts'
+import { createLaneQueue, type Queued } from './lane-queue.ts'
 import type { ScriptOperation, ScriptReply } from './take-script.ts'
 
 const rule = { capacityTokens: 10, refillTokens: 1, periodS: 1 }
@@ -21,7 +21,7 @@ const openQueue = () => {
     readonly answer: (granted?: number) => void
     readonly fail: () => void
   }[] = []
-  const queue = createShardQueue((operations) => {
+  const queue = createLaneQueue((operations) => {
     const { promise, resolve, reject } = Promise.withResolvers<ScriptReply>()
     const answer = (granted?: number) =>
       resolve({

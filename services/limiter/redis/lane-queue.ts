@@ -8,7 +8,7 @@ const MAX_OPERATIONS = 512
 /** Runs the script once; rejects when it did not run or nobody knows. */
 export type RunScript = (operations: readonly ScriptOperation[]) => Promise<ScriptReply>
 
-/** A take or reset that waits for the shard, and what it is told. */
+/** A take or reset that waits for the lane, and what it is told. */
 export type Queued = {
   readonly operation: Omit<ScriptOperation, 'times'>
   /** What the script found, and this one's place among the equal takes that it was merged with, from 0. */
@@ -19,16 +19,16 @@ export type Queued = {
   ) => void
 }
 
-export type ShardQueue = {
+export type LaneQueue = {
   /** The returned function withdraws it, if it has not been sent; it is then told nothing. */
   readonly add: (queued: Queued) => () => boolean
 }
 
 /**
- * One shard's takes. Exactly one call is under way; what arrives meanwhile leaves with the next: batches form by themselves, without
+ * One lane's takes. Exactly one call is under way; what arrives meanwhile leaves with the next: batches form by themselves, without
  * a timer, and a lone take leaves in its own tick. A batch means the same as its takes one after the other, as they arrived.
  */
-export const createShardQueue = (run: RunScript): ShardQueue => {
+export const createLaneQueue = (run: RunScript): LaneQueue => {
   const waiting: Queued[] = []
   let underWay = false
   let scheduled = false

@@ -2,9 +2,9 @@ import { type BreakerState, createBreaker } from '../../breaker/breaker.ts'
 import type { Randomness } from '../../seams/randomness.ts'
 import type { Timers } from '../../seams/timers.ts'
 import type { AskedBucket } from '../core/store.ts'
+import { createLaneQueue, type RunScript } from './lane-queue.ts'
 import type { LostFate } from './not-run.ts'
 import { type Replayed, replay } from './replay.ts'
-import { createShardQueue, type RunScript } from './shard-queue.ts'
 import type { ScriptOperation } from './take-script.ts'
 
 export type Question = Pick<ScriptOperation, 'kind' | 'cost' | 'extraNano' | 'requestId'> & {
@@ -18,10 +18,10 @@ export type Answered =
   | { readonly ok: true; readonly value: Replayed }
   | { readonly ok: false; readonly late: Promise<Late> }
 
-export type Shard = {
-  /** Runs one operation; not ok when the shard fails, is given up, or has not answered at the deadline. */
+export type Lane = {
+  /** Runs one operation; not ok when the store fails, the lane is given up, or there is no answer at the deadline. */
   readonly ask: (key: string, question: Question, deadlineUs: number) => Promise<Answered>
-  /** False while the shard is given up. */
+  /** False while the lane is given up. */
   readonly isAnswering: () => boolean
 }
 
@@ -36,8 +36,8 @@ type Options = {
 const NOT_RUN: Answered = { ok: false, late: Promise.resolve({ kind: 'not_run' }) }
 const UNKNOWN: Answered = { ok: false, late: Promise.resolve({ kind: 'unknown' }) }
 
-/** One shard's takes, each with its deadline. A shard that fails again and again is given up: only a probe now and then waits for it. */
-export const createShard = ({ run, timers, randomness, monotonicUs, onChange }: Options): Shard => {
+/** One lane's takes, each with its deadline. A lane that fails again and again is given up: only a probe now and then waits for it. */
+export const createLane = ({ run, timers, randomness, monotonicUs, onChange }: Options): Lane => {
   let isAnswering = true
   const breaker = createBreaker({
     monotonicClock: { monotonicUs },
@@ -47,7 +47,7 @@ export const createShard = ({ run, timers, randomness, monotonicUs, onChange }: 
       onChange(state)
     },
   })
-  const queue = createShardQueue(run)
+  const queue = createLaneQueue(run)
 
   return {
     isAnswering: () => isAnswering,
@@ -78,7 +78,7 @@ export const createShard = ({ run, timers, randomness, monotonicUs, onChange }: 
         })
         const expire = () => {
           if (isSettled) return
-          // A loop that stood still is not the shard's failure.
+          // A loop that stood still is not the store's failure.
           const lagUs = monotonicUs() - deadlineUs
           breaker.report(permit, lagUs < waitUs / 2 + 1_000 ? 'failed' : 'inconclusive')
           if (withdraw()) return resolve(NOT_RUN)
