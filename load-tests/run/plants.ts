@@ -62,13 +62,10 @@ export const plants = {
     services: withFile('limiter/redis/take.lua', (text) =>
       text
         .replace(
-          "redis.call('GET', KEYS[index])",
-          "redis.call('GET', KEYS[index] .. (math.fmod(redis.call('TIME')[2], 5) == 0 and ':stale' or ''))",
+          "call('GET', KEYS[index])",
+          "call('GET', KEYS[index] .. (fmod(call('TIME')[2], 5) == 0 and ':stale' or ''))",
         )
-        .replaceAll(
-          "redis.call('SET', ",
-          "redis.call('COPY', KEYS[index], KEYS[index] .. ':stale', 'REPLACE') redis.call('SET', ",
-        ),
+        .replaceAll("call('SET', ", "call('COPY', KEYS[index], KEYS[index] .. ':stale', 'REPLACE') call('SET', "),
     ),
   },
   'no-headers': {

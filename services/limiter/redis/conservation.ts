@@ -17,18 +17,26 @@ export type Violation = 'granted' | 'lost'
 const NANO = 1_000_000_000
 /** Each operation rounds a refill down by less than a nano-token. */
 const ROUNDING_NANO = 1_000
+/** The store's clock may run behind the limiter's by this much between two replies; if it is more, it was set back. */
+const SET_BACK_US = 1_000_000
 /** So many groups are compared; each that is asked about again soon is among them before long. */
 const MAX_GROUPS = 1_024
 const REPLACE_ONE_IN = 16
 
 /** How a bucket stood after this limiter's last operation on it. */
-type Left = { readonly name: string; readonly bucket: StoredBucket; readonly granted: number }
+type Left = {
+  readonly name: string
+  readonly bucket: StoredBucket
+  readonly granted: number
+  /** When that was, by the limiter's own clock. */
+  readonly seenUs: number
+}
 
 /**
  * Holds each reply of the store to the conservation law, for the first bucket of each of a bounded sample of groups: between two replies
  * Δgranted ≤ Δdeficit + rate·Δt. Buckets that were reset, changed their rule or follow another clock are not compared.
  */
-export const createConservationCheck = (violated: (violation: Violation) => void) => {
+export const createConservationCheck = (violated: (violation: Violation) => void, monotonicUs: () => number) => {
   const left = new Map<string, Left>()
   let passedBy = 0
 
@@ -41,35 +49,37 @@ export const createConservationCheck = (violated: (violation: Violation) => void
     left.set(key, value)
   }
 
-  const check = (operation: ScriptOperation, result: OperationResult) => {
+  const check = (operation: ScriptOperation, result: OperationResult, seenUs: number) => {
     const [asked] = operation.buckets
     const [found] = result.before
     if (asked === undefined || found === undefined) return
     const before = left.get(operation.key)
-    if (before !== undefined && isComparable(before, asked, found)) {
+    if (before !== undefined && isComparable(before, asked, found, seenUs)) {
       const violation = compare(before, asked, found)
       if (violation !== undefined) violated(violation)
     }
-    const now = after(operation, asked, found, result)
+    const now = { ...after(operation, asked, found, result), seenUs }
     // A full bucket is not stored, nor is its time.
     if (found.ruleHash === ruleHash(asked.rule) && now.bucket.bucket.deficitNano > 0) remember(operation.key, now)
     else left.delete(operation.key)
   }
 
   return (operations: readonly ScriptOperation[], { results }: ScriptReply) => {
+    const seenUs = monotonicUs()
     for (const [index, operation] of operations.entries()) {
       const result = results[index]
-      if (result !== undefined) check(operation, result)
+      if (result !== undefined) check(operation, result, seenUs)
     }
   }
 }
 
-const isComparable = (before: Left, asked: AskedBucket, found: StoredBucket) =>
+const isComparable = (before: Left, asked: AskedBucket, found: StoredBucket, seenUs: number) =>
   before.name === asked.key &&
   before.bucket.ruleHash === found.ruleHash &&
   before.bucket.ruleHash === ruleHash(asked.rule) &&
   before.bucket.epoch === found.epoch &&
-  before.bucket.bucket.atUs <= found.bucket.atUs
+  before.bucket.bucket.atUs <= found.bucket.atUs &&
+  seenUs - before.seenUs <= found.bucket.atUs - before.bucket.bucket.atUs + SET_BACK_US
 
 const compare = (
   before: Left,
@@ -94,7 +104,7 @@ const after = (
   { key, enforced }: AskedBucket,
   found: StoredBucket,
   { granted, replayed }: OperationResult,
-): Left => {
+): Omit<Left, 'seenUs'> => {
   // What a bucket in shadow paid the reply does not say.
   const tokens = kind === 'take' && enforced && !replayed ? granted * cost : 0
   const { deficitNano, atUs } = found.bucket

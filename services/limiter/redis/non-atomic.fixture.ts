@@ -1,7 +1,7 @@
 import type { RedisConnection } from './connect.ts'
 import { takeScript, takeScriptSha1 } from './take-script.ts'
 
-const READ = "redis.call('GET', KEYS[index])"
+const READ = "call('GET', KEYS[index])"
 const GIVEN = '(ARGV[#ARGV - #KEYS + index] ~= "" and ARGV[#ARGV - #KEYS + index])'
 
 /** `take.lua` as a mistake would have it: buckets are read in one step and written in another, and what happens in between is lost. */

@@ -19,7 +19,7 @@ export const silentStoreObserver: StoreObserver = { called: () => {}, failed: ()
 
 /** Tells of each call; the store itself treats one that failed as an outcome. */
 export const observeRun = (run: RunScript, observer: StoreObserver, monotonicUs: () => number): RunScript => {
-  const check = createConservationCheck(observer.violated)
+  const check = createConservationCheck(observer.violated, monotonicUs)
   return async (operations) => {
     const startUs = monotonicUs()
     const ended = (ok: boolean) => {
