@@ -11,18 +11,31 @@ import { expect, test } from 'vitest'
 const rooms: Readonly<Record<string, Room>> = {
   contract: { pure: true, imports: [], libraries: [] },
   seams: { pure: true, imports: [], libraries: [] },
+  tracing: { pure: true, imports: ['contract'], libraries: [] },
   bucket: { pure: true, imports: [], libraries: [] },
   breaker: { pure: true, imports: ['seams'], libraries: [] },
   conservation: { pure: true, imports: ['contract', 'bucket'], libraries: [] },
   // grpc-js: the generated types speak of it.
   wire: { imports: ['contract'], libraries: ['@grpc/proto-loader', '@grpc/grpc-js'] },
-  platform: { imports: ['seams'], libraries: ['pino', 'prom-client'] },
+  platform: {
+    imports: ['contract', 'seams', 'tracing'],
+    libraries: [
+      'pino',
+      'prom-client',
+      '@opentelemetry/api',
+      '@opentelemetry/sdk-node',
+      '@opentelemetry/resources',
+      '@opentelemetry/exporter-trace-otlp-proto',
+      '@opentelemetry/exporter-trace-otlp-http',
+      '@opentelemetry/exporter-trace-otlp-grpc',
+    ],
+  },
   'limiter/core': { pure: true, imports: ['contract', 'bucket'], libraries: [] },
   'limiter/policies': { imports: ['contract', 'seams', 'bucket', 'limiter/core'], libraries: ['diff', 'yaml', 'zod'] },
   'limiter/witness': { pure: true, imports: ['bucket', 'limiter/core'], libraries: [] },
   'limiter/share': { pure: true, imports: ['seams', 'bucket', 'limiter/core'], libraries: [] },
   'limiter/redis': {
-    imports: ['seams', 'bucket', 'breaker', 'limiter/core', 'limiter/witness', 'limiter/share'],
+    imports: ['seams', 'tracing', 'bucket', 'breaker', 'limiter/core', 'limiter/witness', 'limiter/share'],
     libraries: ['ioredis'],
   },
   'limiter/listen': { imports: [], libraries: [] },
@@ -33,7 +46,7 @@ const rooms: Readonly<Record<string, Room>> = {
   'limiter/stream': { imports: ['contract', 'wire'], libraries: ['@grpc/grpc-js'] },
   'limiter/envoy': { imports: ['contract', 'bucket', 'wire', 'limiter/core'], libraries: [] },
   'limiter/rpc': {
-    imports: ['contract', 'wire', 'limiter/core', 'limiter/listen', 'limiter/envoy', 'limiter/stream'],
+    imports: ['contract', 'tracing', 'wire', 'limiter/core', 'limiter/listen', 'limiter/envoy', 'limiter/stream'],
     libraries: ['@grpc/grpc-js', '@grpc/proto-loader', '@grpc/reflection', 'grpc-health-check'],
   },
   'limiter/telemetry': { imports: ['contract', 'seams', 'platform', 'limiter/core'], libraries: [] },

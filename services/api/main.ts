@@ -4,6 +4,7 @@ import { formatAddress, listenFault } from '../platform/address.ts'
 import { openAdminServer } from '../platform/admin-server.ts'
 import { createLog } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
+import { openTracing } from '../platform/open-tracing.ts'
 import { runService, type Started } from '../platform/process.ts'
 import { adminRoutes } from './admin-routes.ts'
 import { publishConnections, publishGate, publishRequests } from './api-metrics.ts'
@@ -27,6 +28,8 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   if (!read.ok) return read
   const { settings } = read
   const log = createLog('api', settings.LOG_LEVEL, redactApiKeys)
+  const tracing = await openTracing({ service: 'weir-api', settings, log })
+  if (tracing !== undefined) resources.use(tracing)
 
   const [keys, secrets, tls, database] = await Promise.all([
     openKeys(settings.API_KEYS, log),
@@ -48,6 +51,7 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
       tls: tls.value?.current,
       deadlineMs: settings.API_LIMITER_DEADLINE_MS,
       fallback: settings.fallback,
+      traceContext: tracing && (() => tracing.active()?.at),
       observe: publishGate({ metrics, log, countReplicas: () => limiter.countReplicas() }),
     }),
   )
@@ -81,6 +85,7 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
     isDraining,
     connections,
     observe: publishRequests(metrics),
+    tracing,
   })
   resources.defer(async () => {
     draining = true

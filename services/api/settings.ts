@@ -15,6 +15,7 @@ import {
   withDefault,
 } from '../platform/settings.ts'
 import type { TlsPaths } from '../platform/tls-files.ts'
+import { tracingSettings } from '../platform/tracing-settings.ts'
 import { httpLimits } from './http/connection/limits.ts'
 import { type Cidr, parseCidr } from './identify/ip-address.ts'
 
@@ -67,6 +68,7 @@ const table = {
   API_DEMO_ORDERS: optional(oneOf('yes', 'no')),
   DATABASE_URL: withDefault(databaseUrl, 'pglite:memory'),
   LOG_LEVEL: logLevel,
+  ...tracingSettings,
 } as const
 
 export type ApiSettings = Settings<typeof table> & {

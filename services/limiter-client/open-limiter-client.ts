@@ -11,7 +11,7 @@ const DEFAULT_FALLBACK: FallbackPlan = { kind: 'local', rule: { capacityTokens: 
 /** Told of everything that a metric or a log may want to know. Never throws. */
 export type LimiterObserver = ClientObserver & ReplicaObserver
 
-type Options = Pick<TransportOptions, 'address' | 'tls' | 'affinity'> & {
+type Options = Pick<TransportOptions, 'address' | 'tls' | 'affinity' | 'traceContext'> & {
   /** 50 unless said. */
   readonly deadlineMs?: number
   /** What decides when no limiter answers: a bucket of 50 and 10/s for each client unless said. */
@@ -33,9 +33,16 @@ export const openLimiterClient = ({
   affinity,
   fallback = DEFAULT_FALLBACK,
   observe,
+  traceContext,
   ...options
 }: Options): ConnectedLimiterClient => {
-  const transport = createStreamTransport({ address, tls, observe, ...(affinity !== undefined && { affinity }) })
+  const transport = createStreamTransport({
+    address,
+    tls,
+    observe,
+    traceContext,
+    ...(affinity !== undefined && { affinity }),
+  })
   const client = createLimiterClient({
     ...options,
     fallback,

@@ -5,6 +5,7 @@ import { openAdminServer } from '../platform/admin-server.ts'
 import { createLog, type Log } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
 import { cutOpaque } from '../platform/opaque.ts'
+import { openTracing } from '../platform/open-tracing.ts'
 import { runService, type Started } from '../platform/process.ts'
 import { sampled } from '../platform/sampled.ts'
 import { systemMonotonicClock, systemWallClock } from '../seams/clock.ts'
@@ -39,6 +40,8 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   const { settings } = read
   const log = createLog('limiter', settings.LOG_LEVEL, cutOpaque)
 
+  const tracing = await openTracing({ service: 'weir-limiter', settings, log })
+  if (tracing !== undefined) resources.use(tracing)
   const metrics = createMetrics()
   const openedTls = await openTls(settings, log, metrics)
   if (!openedTls.ok) return openedTls
@@ -61,11 +64,12 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   publishPolicies(metrics, policies)
   const conservation = publishConservation(metrics)
   const { monotonicUs } = systemMonotonicClock
-  const store = await openStore(settings, log, {
+  const observer = {
     called: publishStoreCalls(metrics),
     violated: conservation.violated,
     givenUp: publishOutages(metrics, monotonicUs),
-  })
+  }
+  const store = await openStore({ settings, log, observer, tracing })
   if (!store.ok) return store
   resources.use(store.store)
   if (store.stats.kind === 'memory') publishMemoryStore(metrics, store.stats.read)
@@ -122,6 +126,7 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
       limiter,
       admin: admin.value,
       tls: tls?.current(),
+      tracing,
       onBug: (error) => log.error({ err: error }, 'a call met a bug'),
       onRefused: sampled(REFUSED_LOG_MS, ({ error, peer }: Refused, unsaid) =>
         log.warn({ error: error.message, peer, unsaid }, 'a connection ended in its TLS handshake'),

@@ -4,6 +4,7 @@ import { sampled } from '../platform/sampled.ts'
 import { systemMonotonicClock } from '../seams/clock.ts'
 import { systemRandomness } from '../seams/randomness.ts'
 import { systemTimers } from '../seams/timers.ts'
+import type { Tracing } from '../tracing/tracing.ts'
 import { apart } from './core/apart.ts'
 import { createMemoryStore, type MemoryStoreStats } from './core/memory-store.ts'
 import type { BucketStore } from './core/store.ts'
@@ -52,8 +53,16 @@ export type OpenStore =
 /** `givenUp`: told how many shards are, whenever that changes. */
 type Observer = Omit<StoreObserver, 'failed'> & { readonly givenUp: (shards: number) => void }
 
+type Options = {
+  readonly settings: LimiterSettings
+  readonly log: Log
+  readonly observer: Observer
+  /** Absent: nothing is traced. */
+  readonly tracing: Tracing | undefined
+}
+
 /** Opens the store that `LIMITER_STORE` names. */
-export const openStore = async (settings: LimiterSettings, log: Log, observer: Observer): Promise<OpenStore> => {
+export const openStore = async ({ settings, log, observer, tracing }: Options): Promise<OpenStore> => {
   const { monotonicUs } = systemMonotonicClock
   const address = settings.LIMITER_STORE
   if (address.kind === 'memory') {
@@ -90,6 +99,7 @@ export const openStore = async (settings: LimiterSettings, log: Log, observer: O
     },
     onError: failed,
     observer: { ...observer, failed },
+    tracing,
   })
   if (!opened.ok) return { ok: false, faults: [`LIMITER_STORE: ${opened.fault}`] }
   for (const warning of opened.warnings) log.warn(warning)

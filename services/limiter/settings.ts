@@ -12,6 +12,7 @@ import {
   wholeNumber,
   withDefault,
 } from '../platform/settings.ts'
+import { tracingSettings } from '../platform/tracing-settings.ts'
 import { parseRedisAddress, REDIS_ADDRESS_FORMS, type RedisAddress } from './redis/store-address.ts'
 import type { StateFormat } from './redis/take-script.ts'
 
@@ -51,6 +52,7 @@ const table = {
   LIMITER_TLS_KEY: optional(path),
   LIMITER_TLS_CLIENT_CA: optional(path),
   LOG_LEVEL: logLevel,
+  ...tracingSettings,
 } as const
 
 export type LimiterSettings = Settings<typeof table>

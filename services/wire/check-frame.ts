@@ -1,12 +1,21 @@
 import type { Check, ParsedCheck } from '../contract/check.ts'
+import type { TraceContext } from '../contract/trace-context.ts'
 import { checkBytes, readCheck, writeCheck } from './check-bytes.ts'
 import { createCheckCache } from './check-cache.ts'
 import { BYTES, createMessageReader, type MessageReader, NUMBER, tagOf } from './message-reader.ts'
 import { createMessageWriter, textFieldBytes } from './message-writer.ts'
 import { MAX_FRAME_BYTES, MAX_FRAME_CHECKS, MAX_MESSAGE_BYTES } from './protocol.ts'
+import {
+  encodeTracedCheck,
+  readTracedCheck,
+  type TracedCheck,
+  tracedCheckBytes,
+  writeTracedCheck,
+} from './traced-check.ts'
 
 const FIRST_ID = tagOf(1, NUMBER)
 const CHECKS = tagOf(2, BYTES)
+const TRACED = tagOf(3, BYTES)
 /** The most that `first_id` takes. */
 const HEAD_BYTES = 6
 
@@ -18,8 +27,15 @@ export type EncodedChecks = {
 
 const writer = createMessageWriter()
 
-/** The checks in as few frames as the limits allow, with ids that count up from `firstId`, modulo 2³². */
-export const encodeCheckFrames = (firstId: number, checks: readonly Check[]): EncodedChecks => {
+/**
+ * The checks in as few frames as the limits allow, with ids that count up from `firstId`, modulo 2³². `traces`: what each of them
+ * is part of; absent when none is part of anything.
+ */
+export const encodeCheckFrames = (
+  firstId: number,
+  checks: readonly Check[],
+  traces?: readonly (TraceContext | undefined)[],
+): EncodedChecks => {
   const frames: Buffer[] = []
   const tooLarge: number[] = []
   let held = 0
@@ -35,23 +51,38 @@ export const encodeCheckFrames = (firstId: number, checks: readonly Check[]): En
       flush()
       continue
     }
-    const fieldBytes = textFieldBytes(bytes)
+    const trace = traces?.[index]
+    const traced = trace === undefined ? undefined : encodeTracedCheck(trace)
+    const fieldBytes =
+      textFieldBytes(bytes) + (traced === undefined ? 0 : textFieldBytes(tracedCheckBytes(MAX_FRAME_CHECKS, traced)))
     if (held === MAX_FRAME_CHECKS || writer.written() + fieldBytes > MAX_FRAME_BYTES) flush()
     writer.reserve(HEAD_BYTES + fieldBytes)
     if (held === 0) writer.number(FIRST_ID, idAfter(firstId, index))
     writer.message(CHECKS, bytes)
     writeCheck(writer, check)
+    if (traced !== undefined) writeTraced(held, traced)
     held += 1
   }
   flush()
   return { frames, tooLarge }
 }
 
+const writeTraced = (index: number, traced: TracedCheck) => {
+  writer.message(TRACED, tracedCheckBytes(index, traced))
+  writeTracedCheck(writer, index, traced)
+}
+
 /** The id of the check `index` places after the one with `firstId`. */
 export const idAfter = (firstId: number, index: number) => (firstId + index) >>> 0
 
 export type DecodedCheckFrame =
-  | { readonly ok: true; readonly firstId: number; readonly checks: readonly ParsedCheck[] }
+  | {
+      readonly ok: true
+      readonly firstId: number
+      readonly checks: readonly ParsedCheck[]
+      /** By the place of the check; absent when none is part of a trace. */
+      readonly traces: ReadonlyMap<number, TraceContext> | undefined
+    }
   | { readonly ok: false; readonly problem: string }
 
 const TOO_MANY_CHECKS = { ok: false, problem: `the frame holds more than ${MAX_FRAME_CHECKS} checks` } as const
@@ -82,6 +113,7 @@ export const decodeCheckFrame = (bytes: Buffer): DecodedCheckFrame => {
   const reader = createMessageReader(bytes)
   const checks: ParsedCheck[] = []
   let firstId = 0
+  let traces: Map<number, TraceContext> | undefined
   try {
     while (reader.at() < bytes.length) {
       const tag = reader.varint(bytes.length)
@@ -89,9 +121,15 @@ export const decodeCheckFrame = (bytes: Buffer): DecodedCheckFrame => {
         if (checks.length === MAX_FRAME_CHECKS) return TOO_MANY_CHECKS
         checks.push(readKnownCheck(bytes, reader))
       } else if (tag === FIRST_ID) firstId = reader.varint(bytes.length) >>> 0
-      else reader.skip(tag, bytes.length)
+      else if (tag === TRACED) {
+        const { index, context } = readTracedCheck(reader, reader.end(bytes.length))
+        if (context !== undefined && index < MAX_FRAME_CHECKS) {
+          traces ??= new Map()
+          traces.set(index, context)
+        }
+      } else reader.skip(tag, bytes.length)
     }
-    return { ok: true, firstId, checks }
+    return { ok: true, firstId, checks, traces }
   } catch {
     return NO_FRAME
   }

@@ -5,6 +5,7 @@ import { anyCheck } from '../contract/check.arbitrary.ts'
 import type { Check } from '../contract/check.ts'
 import { domainName } from '../contract/check.ts'
 import { anyAnswer } from '../contract/decision.arbitrary.ts'
+import { parseTraceContext } from '../contract/trace-context.ts'
 import { encodeAnswer } from './answer.ts'
 import { encodeCheck } from './check.ts'
 import { decodeCheckFrame, encodeCheckFrames } from './check-frame.ts'
@@ -69,6 +70,69 @@ describe('a frame of checks', () => {
         expect(plain(requestDeserialize(ours))).toEqual(plain(requestDeserialize(theirs)))
       }),
     )
+  })
+
+  const trace = (digit: number, tracestate = '') =>
+    parseTraceContext(`00-${String(digit).repeat(32)}-${String(digit).repeat(16)}-01`, tracestate) ?? expect.fail()
+
+  const tracesOf = (bytes: Buffer) => {
+    const frame = decodeCheckFrame(bytes)
+    return frame.ok ? frame.traces : expect.fail()
+  }
+
+  test('tells of which trace a check is part; without any it has not a byte for it', () => {
+    const checks = ['a', 'b', 'c'].map(withAttribute)
+    const untraced = onlyFrame(encodeCheckFrames(7, checks).frames)
+    expect(tracesOf(untraced)).toBeUndefined()
+    expect(onlyFrame(encodeCheckFrames(7, checks, [undefined, undefined, undefined]).frames)).toEqual(untraced)
+    const traced = onlyFrame(encodeCheckFrames(7, checks, [undefined, trace(1), trace(2, 'vendor=x')]).frames)
+    expect(tracesOf(traced)).toEqual(
+      new Map([
+        [1, trace(1)],
+        [2, trace(2, 'vendor=x')],
+      ]),
+    )
+    expect(checksOf(traced)).toEqual({ firstId: 7, checks })
+    expect(plain(requestDeserialize(traced).traced)).toEqual([
+      { index: 1, traceparent: `00-${'1'.repeat(32)}-${'1'.repeat(16)}-01` },
+      { index: 2, traceparent: `00-${'2'.repeat(32)}-${'2'.repeat(16)}-01`, tracestate: 'vendor=x' },
+    ])
+  })
+
+  test('a check that is traced is the same as one that is not', () => {
+    const check = withAttribute('asked again')
+    const decoded = (frame: Buffer) => {
+      const [one] = checksOf(frame).checks
+      return one
+    }
+    const traced = onlyFrame(encodeCheckFrames(0, [check], [trace(1)]).frames)
+    expect(decoded(traced)).toBe(decoded(onlyFrame(encodeCheckFrames(0, [check]).frames)))
+  })
+
+  test('that goes on in another one keeps its traces with their checks, within the limits', () => {
+    const many = Array.from({ length: MAX_FRAME_CHECKS + 3 }, (_, index) =>
+      withAttribute(`${index} ${'x'.repeat(900)}`),
+    )
+    const traces = many.map((_, index) => trace((index % 9) + 1, `n=${index}`))
+    const { frames } = encodeCheckFrames(0, many, traces)
+    const found = frames.flatMap((bytes) => {
+      expect(bytes.length).toBeLessThanOrEqual(MAX_FRAME_BYTES)
+      return checksOf(bytes).checks.map((check, index) => [check, tracesOf(bytes)?.get(index)])
+    })
+    expect(found).toEqual(many.map((check, index) => [check, traces[index]]))
+  })
+
+  test('with a trace that makes no sense, or of a check that is not there, is read without it', () => {
+    const check = withAttribute('a')
+    for (const traced of [
+      { index: 0, traceparent: 'nonsense' },
+      { index: 0, traceparent: '' },
+      { index: 2 ** 32 - 1, traceparent: `00-${'1'.repeat(32)}-${'1'.repeat(16)}-01` },
+    ]) {
+      const theirs = requestSerialize({ firstId: 1, checks: [encodeCheck(check)], traced: [traced] })
+      expect(checksOf(theirs)).toEqual({ firstId: 1, checks: [check] })
+      expect(tracesOf(theirs)).toBeUndefined()
+    }
   })
 
   test('holds at most 1,000 checks and 1 MiB; more go into further frames, with ids that count on', () => {

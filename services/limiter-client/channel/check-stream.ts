@@ -112,6 +112,7 @@ export const openCheckStream = ({ openLink, patienceUs, monotonicClock, timers, 
     const { frames, tooLarge } = encodeCheckFrames(
       nextId,
       batch.map(({ check }) => check),
+      batch.some(isTraced) ? batch.map(({ trace }) => trace) : undefined,
     )
     if (sent.size === 0) heardAtUs = nowUs
     for (const [index, question] of batch.entries()) {
@@ -214,6 +215,8 @@ export const openCheckStream = ({ openLink, patienceUs, monotonicClock, timers, 
     [Symbol.dispose]: () => end('the client is closed'),
   }
 }
+
+const isTraced = ({ trace }: Question) => trace !== undefined
 
 const tooLate: Asked = {
   ok: false,

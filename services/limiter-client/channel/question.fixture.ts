@@ -12,6 +12,7 @@ export const createQuestions = () => {
       if (outcomes.has(client)) throw new Error(`${client} was told twice`)
       outcomes.set(client, outcomeOf(asked))
     },
+    trace: undefined,
     isRepeat: false,
   })
   return { question, outcomes }

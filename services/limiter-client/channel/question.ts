@@ -1,5 +1,6 @@
 import type { Check } from '../../contract/check.ts'
 import type { Answer } from '../../contract/decision.ts'
+import type { TraceContext } from '../../contract/trace-context.ts'
 
 /**
  * Why a question has no answer. `rejected`: the limiter says that the question itself is wrong, so the fault is ours.
@@ -16,6 +17,8 @@ export type Question = {
   readonly check: Check
   /** Whom it is about, as a number: what is about the same goes to the same limiter. */
   readonly subject: number
+  /** What the check is part of, for the limiter to go on with. */
+  readonly trace: TraceContext | undefined
   /** When its asker stops waiting: after that it is not sent any more. */
   readonly endUs: number
   /** Told once. */

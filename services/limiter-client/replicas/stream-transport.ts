@@ -1,4 +1,5 @@
 import type { Check } from '../../contract/check.ts'
+import type { TraceContext } from '../../contract/trace-context.ts'
 import { type MonotonicClock, systemMonotonicClock } from '../../seams/clock.ts'
 import type { Names } from '../../seams/names.ts'
 import { type Randomness, systemRandomness } from '../../seams/randomness.ts'
@@ -22,6 +23,8 @@ export type TransportOptions = {
   /** The attribute whose values keep to one limiter each, as long as that has not far more to do than the others. */
   readonly affinity?: string
   readonly observe?: ReplicaObserver | undefined
+  /** What the check that is being asked is part of; the limiter's steps then belong to the same trace. Absent: nothing is traced. */
+  readonly traceContext?: (() => TraceContext | undefined) | undefined
   readonly monotonicClock?: MonotonicClock
   readonly timers?: Timers
   readonly randomness?: Randomness
@@ -32,7 +35,7 @@ export type StreamTransport = Transport & Pick<ReplicaSet, 'count'>
 
 /** One stream to each limiter that the address stands for. */
 export const createStreamTransport = (options: TransportOptions): StreamTransport => {
-  const { address, tls, affinity = 'client', observe, names = systemNames } = options
+  const { address, tls, affinity = 'client', observe, traceContext, names = systemNames } = options
   const { monotonicClock = systemMonotonicClock, timers = systemTimers, randomness = systemRandomness } = options
   const target = parseLimiterAddress(address)
   if (target === undefined) throw new TypeError(`${address}: it must be host:port, dns:///name:port or unix:/path`)
@@ -66,7 +69,8 @@ export const createStreamTransport = (options: TransportOptions): StreamTranspor
 
   const ask = (check: Check, endUs: number) =>
     new Promise<Asked>((settle) => {
-      set.ask({ check, subject: subjectOf(check, affinity), endUs, settle, isRepeat: false })
+      const subject = subjectOf(check, affinity)
+      set.ask({ check, subject, trace: traceContext?.(), endUs, settle, isRepeat: false })
     })
 
   return {

@@ -1,5 +1,6 @@
 import type { Randomness } from '../../seams/randomness.ts'
 import type { Timers } from '../../seams/timers.ts'
+import type { Tracing } from '../../tracing/tracing.ts'
 import type { GroupKey } from '../core/store.ts'
 import type { Witnesses } from '../witness/witnesses.ts'
 import { type Answered, createLane, type Question } from './lane.ts'
@@ -24,6 +25,8 @@ export type AskOptions = {
   readonly monotonicUs: () => number
   /** Told how many shards are given up, whenever that changes. */
   readonly onGivenUp?: (shards: number) => void
+  /** Absent: nothing is traced. */
+  readonly tracing?: Tracing | undefined
 }
 
 export const createAsk = ({ shards, run, witnesses, onGivenUp, ...options }: AskOptions): Ask => {

@@ -36,6 +36,7 @@ const openQueue = () => {
     const index = told.push(undefined) - 1
     return queue.add({
       operation: one,
+      span: undefined,
       settle: (outcome) => {
         told[index] = outcome.ok ? (outcome.place < outcome.result.granted ? 'granted' : 'refused') : 'failed'
       },

@@ -1,6 +1,8 @@
+import type { Span, Tracing } from '../../tracing/tracing.ts'
 import type { AskedBucket } from '../core/store.ts'
 import { fateOf, type LostFate } from './not-run.ts'
 import type { OperationResult, ScriptOperation, ScriptReply } from './take-script.ts'
+import { traceCall } from './trace-call.ts'
 
 /** Operations in one call of the script; the rest wait for the next. */
 const MAX_OPERATIONS = 512
@@ -11,6 +13,8 @@ export type RunScript = (operations: readonly ScriptOperation[]) => Promise<Scri
 /** A take or reset that waits for the lane, and what it is told. */
 export type Queued = {
   readonly operation: Omit<ScriptOperation, 'times'>
+  /** Of whoever asks, if that is traced. */
+  readonly span: Span | undefined
   /** What the script found, and this one's place among the equal takes that it was merged with, from 0. */
   readonly settle: (
     outcome:
@@ -28,7 +32,7 @@ export type LaneQueue = {
  * One lane's takes. Exactly one call is under way; what arrives meanwhile leaves with the next: batches form by themselves, without
  * a timer, and a lone take leaves in its own tick. A batch means the same as its takes one after the other, as they arrived.
  */
-export const createLaneQueue = (run: RunScript): LaneQueue => {
+export const createLaneQueue = (run: RunScript, tracing?: Tracing): LaneQueue => {
   const waiting: Queued[] = []
   let underWay = false
   let scheduled = false
@@ -38,7 +42,7 @@ export const createLaneQueue = (run: RunScript): LaneQueue => {
     while (waiting.length > 0) {
       underWay = true
       const batch = merge(waiting.splice(0, MAX_OPERATIONS))
-      await send(batch, run)
+      await send(batch, run, tracing)
     }
     underWay = false
   }
@@ -89,12 +93,14 @@ const haveSameBuckets = (a: readonly AskedBucket[], b: readonly AskedBucket[]) =
     return one.key === other?.key && one.rule === other.rule && one.enforced === other.enforced
   })
 
-const send = async (batch: readonly Merged[], run: RunScript) => {
+const send = async (batch: readonly Merged[], run: RunScript, tracing: Tracing | undefined) => {
   const operations = batch.map(({ first, members }) => ({ ...first.operation, times: members.length }))
   let fate: LostFate = 'unknown'
+  const span = tracing === undefined ? undefined : traceCall(tracing, batch)
   const reply = await run(operations).catch((error: unknown) => {
     fate = fateOf(error)
   })
+  span?.end(reply === undefined ? fate : undefined)
   for (const [index, { members }] of batch.entries()) {
     const result = reply?.results[index]
     for (const [place, { settle }] of members.entries())

@@ -1,6 +1,7 @@
 import { type BreakerState, createBreaker } from '../../breaker/breaker.ts'
 import type { Randomness } from '../../seams/randomness.ts'
 import type { Timers } from '../../seams/timers.ts'
+import type { Tracing } from '../../tracing/tracing.ts'
 import type { AskedBucket } from '../core/store.ts'
 import { createLaneQueue, type RunScript } from './lane-queue.ts'
 import type { LostFate } from './not-run.ts'
@@ -31,13 +32,15 @@ type Options = {
   readonly randomness: Randomness
   readonly monotonicUs: () => number
   readonly onChange: (state: BreakerState) => void
+  /** Absent: nothing is traced. */
+  readonly tracing?: Tracing | undefined
 }
 
 const NOT_RUN: Answered = { ok: false, late: Promise.resolve({ kind: 'not_run' }) }
 const UNKNOWN: Answered = { ok: false, late: Promise.resolve({ kind: 'unknown' }) }
 
 /** One lane's takes, each with its deadline. A lane that fails again and again is given up: only a probe now and then waits for it. */
-export const createLane = ({ run, timers, randomness, monotonicUs, onChange }: Options): Lane => {
+export const createLane = ({ run, timers, randomness, monotonicUs, onChange, tracing }: Options): Lane => {
   let isAnswering = true
   const breaker = createBreaker({
     monotonicClock: { monotonicUs },
@@ -47,7 +50,7 @@ export const createLane = ({ run, timers, randomness, monotonicUs, onChange }: O
       onChange(state)
     },
   })
-  const queue = createLaneQueue(run)
+  const queue = createLaneQueue(run, tracing)
 
   return {
     isAnswering: () => isAnswering,
@@ -61,6 +64,8 @@ export const createLane = ({ run, timers, randomness, monotonicUs, onChange }: O
         let tellLate: ((late: Late) => void) | undefined
         const withdraw = queue.add({
           operation: { ...question, key },
+          // A debit is for what others asked before.
+          span: kind === 'debit' ? undefined : tracing?.active(),
           settle: (outcome) => {
             isSettled = true
             cancelTimer()

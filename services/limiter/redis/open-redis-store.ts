@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Timers } from '../../seams/timers.ts'
+import type { Tracing } from '../../tracing/tracing.ts'
 import type { BucketStore } from '../core/store.ts'
 import type { RemoteStore } from '../share/debit.ts'
 import { createHighWater } from '../share/high-water.ts'
@@ -54,6 +55,8 @@ type Options = {
   readonly observer: StoreObserver
   /** Told how many shards are given up, whenever that changes. */
   readonly onGivenUp?: (shards: number) => void
+  /** Absent: nothing is traced. */
+  readonly tracing?: Tracing | undefined
 }
 
 /** Connects, and makes sure that every limiter of this Redis spreads its buckets over the same number of shards. */

@@ -1,4 +1,5 @@
 import { logVerbosity, Server, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js'
+import type { Tracing } from '../../tracing/tracing.ts'
 import { MAX_FRAME_BYTES } from '../../wire/protocol.ts'
 import type { Limiter } from '../core/limiter.ts'
 import type { HeaderMode } from '../envoy/response.ts'
@@ -34,6 +35,8 @@ type Options = {
   /** Absent: TCP connections are not encrypted. */
   readonly tls?: ServerTls | undefined
   readonly onRefused?: (refused: Refused) => void
+  /** Absent: nothing is traced. */
+  readonly tracing?: Tracing | undefined
 }
 
 /** Where a server could not listen. */
@@ -50,11 +53,11 @@ export type RpcServer = AsyncDisposable & {
 
 /** The gRPC server. Disposing of it drains: health says NOT_SERVING, clients are sent away, calls under way are answered. */
 export const createRpcServer = (options: Options): RpcServer => {
-  const { limiter, admin, onBug, envoyHeaders, tls, onRefused = () => {} } = options
+  const { limiter, admin, onBug, envoyHeaders, tls, onRefused = () => {}, tracing } = options
   // Its complaints reach the caller as values.
   setLogVerbosity(logVerbosity.NONE)
   const callsUnderWay = createCallsUnderWay()
-  const stream = createShouldAllowStream({ limiter, onBug, callsUnderWay })
+  const stream = createShouldAllowStream({ limiter, onBug, callsUnderWay, tracing })
   const server = new Server({
     interceptors: [stream.interceptor],
     // Its counters cost every call, and nobody reads them.

@@ -1,5 +1,7 @@
 import { type handleBidiStreamingCall, status } from '@grpc/grpc-js'
-import type { ParsedCheck } from '../../contract/check.ts'
+import type { Check, ParsedCheck } from '../../contract/check.ts'
+import type { TraceContext } from '../../contract/trace-context.ts'
+import type { Tracing } from '../../tracing/tracing.ts'
 import type { DecodedCheckFrame } from '../../wire/check-frame.ts'
 import type { StreamDecision } from '../../wire/decision-frame.ts'
 import { shouldAllowStream } from '../../wire/should-allow-stream.ts'
@@ -9,6 +11,7 @@ import { createReadGates } from '../stream/read-gates.ts'
 import type { CallsUnderWay } from './calls-under-way.ts'
 import { guarded, type OnBug } from './guarded.ts'
 import { type CallFault, statusOf } from './status.ts'
+import { traced } from './traced.ts'
 
 /** Streams at once; a further one is refused. */
 const MAX_STREAMS = 4_096
@@ -17,19 +20,33 @@ const HALF_CLOSE_MS = 1_000
 
 export const shouldAllowStreamService = { ShouldAllowStream: shouldAllowStream }
 
-type Options = { readonly limiter: Limiter; readonly onBug: OnBug; readonly callsUnderWay: CallsUnderWay }
+const METHOD = 'weir.v1.RateLimit/ShouldAllowStream'
+
+type Options = {
+  readonly limiter: Limiter
+  readonly onBug: OnBug
+  readonly callsUnderWay: CallsUnderWay
+  /** Absent: nothing is traced. */
+  readonly tracing?: Tracing | undefined
+}
 
 /** ShouldAllowStream. Its interceptor has to be the server's. */
-export const createShouldAllowStream = ({ limiter, onBug, callsUnderWay }: Options) => {
+export const createShouldAllowStream = ({ limiter, onBug, callsUnderWay, tracing }: Options) => {
   const { interceptor, gateOf } = createReadGates()
   const streams = new Set<OpenStream>()
   const drained = Promise.withResolvers<void>()
   let isDraining = false
 
-  const decide = async (id: number, parsed: ParsedCheck): Promise<StreamDecision> => {
+  /** A check whose caller traces nothing begins no trace here. */
+  const ask = (check: Check, parent: TraceContext | undefined) => {
+    if (tracing === undefined || parent === undefined) return limiter.shouldAllow(check)
+    return traced({ tracing, method: METHOD, parent, domain: check.domain }, () => limiter.shouldAllow(check))
+  }
+
+  const decide = async (id: number, parsed: ParsedCheck, parent: TraceContext | undefined): Promise<StreamDecision> => {
     if (!parsed.ok) return failed(id, parsed.fault)
     if (!callsUnderWay.enter()) return failed(id, { kind: 'too_many_calls' })
-    const checked = await guarded(() => limiter.shouldAllow(parsed.check), onBug)
+    const checked = await guarded(() => ask(parsed.check, parent), onBug)
     callsUnderWay.leave()
     if ('kind' in checked) return failed(id, checked)
     return checked.ok ? { id, ok: true, answer: checked.answer } : failed(id, checked.fault)

@@ -1,5 +1,6 @@
 import { type ServerDuplexStream, status } from '@grpc/grpc-js'
 import type { ParsedCheck } from '../../contract/check.ts'
+import type { TraceContext } from '../../contract/trace-context.ts'
 import { type DecodedCheckFrame, idAfter } from '../../wire/check-frame.ts'
 import type { StreamDecision } from '../../wire/decision-frame.ts'
 import { createDecisionWriter } from './decision-writer.ts'
@@ -17,7 +18,7 @@ type Options = {
   readonly call: StreamCall
   readonly gate: ReadGate
   /** Never rejects. */
-  readonly decide: (id: number, parsed: ParsedCheck) => Promise<StreamDecision>
+  readonly decide: (id: number, parsed: ParsedCheck, trace: TraceContext | undefined) => Promise<StreamDecision>
   readonly onClose: () => void
 }
 
@@ -63,7 +64,7 @@ export const openStream = ({ call, gate, decide, onClose }: Options): OpenStream
     unanswered += frame.checks.length
     if (unanswered >= MAX_UNANSWERED) gate.close()
     for (const [index, parsed] of frame.checks.entries()) {
-      void decide(idAfter(frame.firstId, index), parsed).then((decision) => {
+      void decide(idAfter(frame.firstId, index), parsed, frame.traces?.get(index)).then((decision) => {
         if (!isClosed) writer.add(decision)
       })
     }

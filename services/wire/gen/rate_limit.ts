@@ -10,6 +10,7 @@ import type { ShadowVerdict as _weir_v1_ShadowVerdict, ShadowVerdict__Output as 
 import type { ShouldAllowRequest as _weir_v1_ShouldAllowRequest, ShouldAllowRequest__Output as _weir_v1_ShouldAllowRequest__Output } from './weir/v1/ShouldAllowRequest.ts';
 import type { ShouldAllowResponse as _weir_v1_ShouldAllowResponse, ShouldAllowResponse__Output as _weir_v1_ShouldAllowResponse__Output } from './weir/v1/ShouldAllowResponse.ts';
 import type { StreamDecision as _weir_v1_StreamDecision, StreamDecision__Output as _weir_v1_StreamDecision__Output } from './weir/v1/StreamDecision.ts';
+import type { TracedCheck as _weir_v1_TracedCheck, TracedCheck__Output as _weir_v1_TracedCheck__Output } from './weir/v1/TracedCheck.ts';
 
 type SubtypeConstructor<Constructor extends new (...args: any) => any, Subtype> = {
   new(...args: ConstructorParameters<Constructor>): Subtype;
@@ -28,6 +29,7 @@ export interface ProtoGrpcType {
       ShouldAllowRequest: MessageTypeDefinition<_weir_v1_ShouldAllowRequest, _weir_v1_ShouldAllowRequest__Output>
       ShouldAllowResponse: MessageTypeDefinition<_weir_v1_ShouldAllowResponse, _weir_v1_ShouldAllowResponse__Output>
       StreamDecision: MessageTypeDefinition<_weir_v1_StreamDecision, _weir_v1_StreamDecision__Output>
+      TracedCheck: MessageTypeDefinition<_weir_v1_TracedCheck, _weir_v1_TracedCheck__Output>
       Verdict: EnumTypeDefinition
     }
   }
