@@ -40,7 +40,9 @@ export const startInstallation = async (
     ...settings,
   })
   if (!started.ok) throw new Error(started.output)
-  starting.use(started.service)
+  const { service } = started
+  // A profile is written as the process ends by itself.
+  starting.defer(async () => void (await service.stop()))
 
   const peer = peerProgram === undefined ? undefined : await startPeer(peerProgram, folder, redis.port)
   if (peer !== undefined) starting.defer(() => void peer.process.kill('SIGKILL'))
@@ -48,7 +50,7 @@ export const startInstallation = async (
   const resources = starting.move()
   return {
     addresses,
-    pids: { limiter: started.service.process.pid ?? 0, peer: peer?.process.pid, redis: redisPid },
+    pids: { limiter: service.process.pid ?? 0, peer: peer?.process.pid, redis: redisPid },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }

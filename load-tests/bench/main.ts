@@ -1,4 +1,5 @@
-// What does a check cost, beside its peers?   npm run bench   (-- --quick for a short one; -- --json FILE writes the figures)
+// What does a check cost, beside its peers?   npm run bench   (-- --quick for a short one; -- --json FILE writes the figures;
+// --only WAY and --at CONCURRENCY, each as often as wanted, for some of them; --profile FOLDER for the limiter's CPU profile)
 // Starts a Redis, a limiter and, if ENVOY_RATELIMIT names its program, envoyproxy/ratelimit; asks 1,000 keys in each way in turn, round by
 // round, and prints medians. Read the ratios: the times are this machine's.
 import { fork } from 'node:child_process'
@@ -11,14 +12,35 @@ import type { Order, Report } from './load-client.ts'
 import { formatGoals, formatTable, judge, type Measurement, summarize } from './report.ts'
 import { type WayName, wayNames } from './ways.ts'
 
-const { values } = parseArgs({ options: { quick: { type: 'boolean' }, json: { type: 'string' } } })
-const { rounds, warmUpMs, measureMs } = values.quick
-  ? { rounds: 3, warmUpMs: 400, measureMs: 1_000 }
-  : { rounds: 5, warmUpMs: 1_000, measureMs: 3_000 }
-const CONCURRENCIES = [1, 64, 256] as const
+const { values } = parseArgs({
+  options: {
+    quick: { type: 'boolean' },
+    rounds: { type: 'string' },
+    json: { type: 'string' },
+    only: { type: 'string', multiple: true },
+    at: { type: 'string', multiple: true },
+    profile: { type: 'string' },
+  },
+})
+const {
+  rounds: usualRounds,
+  warmUpMs,
+  measureMs,
+} = values.quick ? { rounds: 3, warmUpMs: 400, measureMs: 1_000 } : { rounds: 5, warmUpMs: 1_000, measureMs: 3_000 }
+const { only, at } = values
+const rounds = Number(values.rounds ?? usualRounds)
+const CONCURRENCIES = [1, 64, 256].filter((concurrency) => at?.includes(`${concurrency}`) ?? true)
+const WAYS = wayNames.filter((way) => only?.includes(way) ?? true)
+if (CONCURRENCIES.length === 0 || WAYS.length === 0)
+  throw new Error(
+    `--at is one of 1, 64, 256, and --only one of ${wayNames.map((way) => JSON.stringify(way)).join(', ')}`,
+  )
 const KEYS = 1_000
 
-await using installation = await startInstallation(process.env['ENVOY_RATELIMIT'])
+await using installation = await startInstallation(
+  process.env['ENVOY_RATELIMIT'],
+  values.profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${values.profile}` },
+)
 const { addresses, pids } = installation
 const client = fork(new URL('load-client.ts', import.meta.url))
 
@@ -54,7 +76,7 @@ const measure = async (way: WayName, concurrency: number): Promise<Measurement |
 const measurements: Measurement[] = []
 for (let round = 1; round <= rounds; round += 1)
   for (const concurrency of CONCURRENCIES)
-    for (const way of wayNames) {
+    for (const way of WAYS) {
       const measured = await measure(way, concurrency)
       if (measured !== undefined) measurements.push(measured)
       process.stderr.write(`round ${round} of ${rounds}, ${concurrency} at once: ${way}\n`)

@@ -1,16 +1,14 @@
-import type { ParsedCheck } from '../contract/check.ts'
-
-/** Checks by their bytes, so that a client asked about again need not be read again. */
-export type CheckCache = {
-  readonly get: (bytes: string) => ParsedCheck | undefined
-  readonly set: (bytes: string, parsed: ParsedCheck) => void
+/** What was made of messages, by their bytes, so that one that comes again need not be read again. */
+export type CheckCache<Parsed> = {
+  readonly get: (bytes: string) => Parsed | undefined
+  readonly set: (bytes: string, parsed: Parsed) => void
 }
 
 /** Holds the `max` last used, and up to as many more: two generations, of which the older is dropped when the younger is full. */
-export const createCheckCache = (max: number): CheckCache => {
-  let young = new Map<string, ParsedCheck>()
+export const createCheckCache = <Parsed>(max: number): CheckCache<Parsed> => {
+  let young = new Map<string, Parsed>()
   let old = young
-  const set: CheckCache['set'] = (bytes, parsed) => {
+  const set: CheckCache<Parsed>['set'] = (bytes, parsed) => {
     if (young.size >= max) {
       old = young
       young = new Map()
@@ -28,3 +26,7 @@ export const createCheckCache = (max: number): CheckCache => {
     set,
   }
 }
+
+/** Of what is asked again and again, which most is; what is larger is read each time. */
+export const MAX_KNOWN = 4_096
+export const MAX_KNOWN_BYTES = 512

@@ -1,8 +1,8 @@
 import type { Check, ParsedCheck } from '../contract/check.ts'
 import type { TraceContext } from '../contract/trace-context.ts'
-import { checkBytes, readCheck, writeCheck } from './check-bytes.ts'
-import { createCheckCache } from './check-cache.ts'
-import { BYTES, createMessageReader, type MessageReader, NUMBER, tagOf } from './message-reader.ts'
+import { checkBytes, writeCheck } from './check-bytes.ts'
+import { readKnownCheck } from './known-check.ts'
+import { BYTES, createMessageReader, NUMBER, tagOf } from './message-reader.ts'
 import { createMessageWriter, textFieldBytes } from './message-writer.ts'
 import { MAX_FRAME_BYTES, MAX_FRAME_CHECKS, MAX_MESSAGE_BYTES } from './protocol.ts'
 import {
@@ -88,26 +88,6 @@ export type DecodedCheckFrame =
 const TOO_MANY_CHECKS = { ok: false, problem: `the frame holds more than ${MAX_FRAME_CHECKS} checks` } as const
 const NO_FRAME = { ok: false, problem: 'the message is no CheckFrame of proto/weir/v1' } as const
 
-/** Of checks that are asked about again and again, which most are; a larger one is read each time. */
-const known = createCheckCache(4_096)
-const MAX_KNOWN_BYTES = 512
-
-const readKnownCheck = (bytes: Buffer, reader: MessageReader): ParsedCheck => {
-  const end = reader.end(bytes.length)
-  const start = reader.at()
-  if (end - start > MAX_KNOWN_BYTES) return readCheck(reader, end)
-  const text = bytes.toString('latin1', start, end)
-  const found = known.get(text)
-  if (found !== undefined) {
-    reader.moveTo(end)
-    return found
-  }
-  const parsed = readCheck(reader, end)
-  // One with an id of its own will not come again.
-  if (parsed.ok && parsed.check.requestId === undefined) known.set(text, parsed)
-  return parsed
-}
-
 /** Bytes that are no CheckFrame are a value; so is each check that breaks a limit. */
 export const decodeCheckFrame = (bytes: Buffer): DecodedCheckFrame => {
   const reader = createMessageReader(bytes)
@@ -119,7 +99,7 @@ export const decodeCheckFrame = (bytes: Buffer): DecodedCheckFrame => {
       const tag = reader.varint(bytes.length)
       if (tag === CHECKS) {
         if (checks.length === MAX_FRAME_CHECKS) return TOO_MANY_CHECKS
-        checks.push(readKnownCheck(bytes, reader))
+        checks.push(readKnownCheck(bytes, reader, reader.end(bytes.length)))
       } else if (tag === FIRST_ID) firstId = reader.varint(bytes.length) >>> 0
       else if (tag === TRACED) {
         const { index, context } = readTracedCheck(reader, reader.end(bytes.length))

@@ -2,7 +2,6 @@ import type { RateLimitServiceDefinition } from './gen/envoy/service/ratelimit/v
 import { loadProtocol, protoDir } from './protocol.ts'
 
 export type { RateLimitRequest__Output } from './gen/envoy/service/ratelimit/v3/RateLimitRequest.ts'
-export type { RateLimitResponse } from './gen/envoy/service/ratelimit/v3/RateLimitResponse.ts'
 export type { RateLimitServiceDefinition }
 
 export const envoyFile = 'envoy/service/ratelimit/v3/rls.proto'

@@ -46,6 +46,13 @@ export const createMessageWriter = () => {
       }
       for (let index = 0; index < bytes; index += 1) memory[at++] = value.charCodeAt(index)
     },
+    /** A field that holds bytes. */
+    bytes: (tag: number, value: Uint8Array) => {
+      memory[at++] = tag
+      varint(value.length)
+      memory.set(value, at)
+      at += value.length
+    },
     /** What begins a field that holds a message of so many bytes. */
     message: (tag: number, bytes: number) => {
       memory[at++] = tag

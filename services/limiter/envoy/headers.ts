@@ -1,8 +1,11 @@
 import type { Decision, Quota } from '../../contract/decision.ts'
-import type { RateLimitResponse } from '../../wire/envoy-protocol.ts'
+import type { RateLimitResponse } from '../../wire/rate-limit-response.ts'
 
 type Header = { readonly key: string; readonly value: string }
 type Headers = NonNullable<RateLimitResponse['responseHeadersToAdd']>
+
+/** What a refused client is told. */
+export type Explained = Pick<RateLimitResponse, 'responseHeadersToAdd' | 'rawBody'>
 
 const header = (key: string, value: number | string): Header => ({ key, value: String(value) })
 
@@ -14,7 +17,7 @@ export const quotaHeaders = ({ quota }: { readonly quota: Quota }): Headers => [
 ]
 
 /** What a client is told that is refused until a time: the headers, and the body of the 429. */
-export const limitExceeded = (decision: { readonly quota: Quota }, retryAfterMs: number): RateLimitResponse => {
+export const limitExceeded = (decision: { readonly quota: Quota }, retryAfterMs: number): Explained => {
   const waitS = Math.max(1, seconds(retryAfterMs))
   return {
     responseHeadersToAdd: [...quotaHeaders(decision), header('retry-after', waitS), JSON_TYPE],
@@ -23,7 +26,7 @@ export const limitExceeded = (decision: { readonly quota: Quota }, retryAfterMs:
 }
 
 /** And one that no wait helps, as far as anybody knows. */
-export const uncountedBody = (refused: readonly Decision[]): RateLimitResponse => ({
+export const uncountedBody = (refused: readonly Decision[]): Explained => ({
   responseHeadersToAdd: [JSON_TYPE],
   rawBody: body(
     refused.some(({ basis }) => basis === 'store_unavailable')

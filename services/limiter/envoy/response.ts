@@ -1,12 +1,10 @@
 import type { Answer, Decision, Quota } from '../../contract/decision.ts'
-import type { RateLimitResponse } from '../../wire/envoy-protocol.ts'
-import { limitExceeded, quotaHeaders, uncountedBody } from './headers.ts'
+import type { RateLimitResponse, RateLimitStatus } from '../../wire/rate-limit-response.ts'
+import { type Explained, limitExceeded, quotaHeaders, uncountedBody } from './headers.ts'
 import { unitOf } from './unit.ts'
 
 /** Which responses tell the client of its quota: those of refused requests, all, or none. */
 export type HeaderMode = 'refusals' | 'always' | 'never'
-
-type Status = NonNullable<RateLimitResponse['statuses']>[number]
 
 const MAX_UINT32 = 0xffff_ffff
 
@@ -29,10 +27,10 @@ export const encodeResponse = (answers: readonly Answer[], mode: HeaderMode): Ra
 /** Answers to a domain that nobody has policies for: Envoy's requests pass. */
 export const encodeUnlimited = (count: number): RateLimitResponse => ({
   overallCode: 'OK',
-  statuses: Array.from({ length: count }, (): Status => ({ code: 'OK' })),
+  statuses: Array.from({ length: count }, (): RateLimitStatus => ({ code: 'OK' })),
 })
 
-const statusOf = (decision: Decision): Status => {
+const statusOf = (decision: Decision): RateLimitStatus => {
   const code = decision.verdict === 'allow' ? 'OK' : 'OVER_LIMIT'
   switch (decision.basis) {
     case 'bucket':
@@ -70,7 +68,7 @@ const tightestOf = (decisions: readonly Decision[]) =>
 const share = ({ quota }: Counted) => quota.remaining / quota.limit
 
 /** The longest wait is what the client is told: it is let in after that, and not before. */
-const explain = (refused: readonly Decision[]): RateLimitResponse => {
+const explain = (refused: readonly Decision[]): Explained => {
   const curable = counted(refused).flatMap((decision) => (decision.verdict === 'deny' ? [decision] : []))
   const [slowest] = curable.toSorted((a, b) => b.retryAfterMs - a.retryAfterMs)
   // Where one of them no wait can cure, a time to come back would be a lie.

@@ -15,7 +15,6 @@ export const tolerant = <
   ResponseOut extends object,
 >(
   method: MethodDefinition<RequestIn, ResponseIn, RequestOut, ResponseOut>,
-  maxBytes = MAX_MESSAGE_BYTES,
 ): GrpcMethod<Decoded<RequestOut>, ResponseIn> => ({
   path: method.path,
   requestStream: method.requestStream,
@@ -23,7 +22,7 @@ export const tolerant = <
   responseSerialize: method.responseSerialize,
   requestDeserialize: (bytes) => {
     // grpc-js has one limit for all methods, and a stream's frames are larger.
-    if (bytes.length > maxBytes) return { ok: false, kind: 'too_large' }
+    if (bytes.length > MAX_MESSAGE_BYTES) return { ok: false, kind: 'too_large' }
     try {
       return { ok: true, message: method.requestDeserialize(bytes) }
     } catch {
@@ -35,6 +34,6 @@ export const tolerant = <
   responseDeserialize: unused,
 })
 
-export const unused = () => {
+const unused = () => {
   throw new Error('a server neither encodes requests nor decodes responses')
 }

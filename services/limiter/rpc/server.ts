@@ -4,14 +4,16 @@ import { MAX_FRAME_BYTES } from '../../wire/protocol.ts'
 import type { Limiter } from '../core/limiter.ts'
 import type { HeaderMode } from '../envoy/response.ts'
 import { type Listener, openListener, type Refused, type ServerTls } from '../listen/listener.ts'
+import { grpcHandler, grpcMethod } from '../unary/grpc-method.ts'
+import { serveUnary } from '../unary/serve-unary.ts'
 import { type AdminCallLog, adminCallsService, createAdmin } from './admin.ts'
 import { createCallsUnderWay } from './calls-under-way.ts'
 import type { OnBug } from './guarded.ts'
 import { createHealth } from './health.ts'
 import { createReflection } from './reflection.ts'
-import { createShouldAllow, shouldAllowService } from './should-allow.ts'
+import { createShouldAllow } from './should-allow.ts'
 import { createShouldAllowStream, shouldAllowStreamService } from './should-allow-stream.ts'
-import { createShouldRateLimit, shouldRateLimitService } from './should-rate-limit.ts'
+import { createShouldRateLimit } from './should-rate-limit.ts'
 
 const MAX_STREAMS_PER_CONNECTION = 1_000
 const MAX_METADATA_BYTES = 8 * 1024
@@ -68,14 +70,13 @@ export const createRpcServer = (options: Options): RpcServer => {
     'grpc.max_metadata_size': MAX_METADATA_BYTES,
     'grpc.max_connection_age_ms': MAX_CONNECTION_AGE_MS,
   })
+  const shouldAllow = createShouldAllow({ limiter, onBug, callsUnderWay })
+  const shouldRateLimit = createShouldRateLimit({ limiter, onBug, callsUnderWay, headers: envoyHeaders })
   server.addService(
-    { ...shouldAllowService, ...shouldAllowStreamService },
-    { ...createShouldAllow({ limiter, onBug, callsUnderWay }), ...stream.handlers },
+    { ShouldAllow: grpcMethod(shouldAllow), ...shouldAllowStreamService },
+    { ShouldAllow: grpcHandler(shouldAllow), ...stream.handlers },
   )
-  server.addService(
-    shouldRateLimitService,
-    createShouldRateLimit({ limiter, onBug, callsUnderWay, headers: envoyHeaders }),
-  )
+  server.addService({ ShouldRateLimit: grpcMethod(shouldRateLimit) }, { ShouldRateLimit: grpcHandler(shouldRateLimit) })
   if (admin !== undefined) server.addService(adminCallsService, createAdmin({ limiter, onBug, ...admin }))
 
   const served = COMPONENTS.filter((name) => admin !== undefined || name !== 'weir.v1.Admin')
@@ -85,6 +86,7 @@ export const createRpcServer = (options: Options): RpcServer => {
 
   // Its own listening has no bound on connections, and its TLS cannot be renewed.
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
+  const unary = serveUnary({ server, methods: [shouldAllow, shouldRateLimit] })
   const listeners: Listener[] = []
   let current = tls
 
@@ -110,6 +112,7 @@ export const createRpcServer = (options: Options): RpcServer => {
       server.tryShutdown(() => {})
       await closed
       clearTimeout(force)
+      unary[Symbol.dispose]()
     },
   }
 }

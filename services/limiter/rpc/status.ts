@@ -8,9 +8,8 @@ export const STORE_UNAVAILABLE = 'the store does not answer'
 
 export type CallFault =
   | CheckFault
-  | {
-      readonly kind: 'store_unavailable' | 'not_a_message' | 'too_large' | 'too_many_calls' | 'unauthenticated' | 'bug'
-    }
+  | { readonly kind: 'store_unavailable' | 'not_a_message' | 'too_many_calls' | 'unauthenticated' | 'bug' }
+  | { readonly kind: 'too_large'; readonly maxBytes?: number }
 
 /** What a caller is told who gets no answer: the gRPC status, the field at fault, and the remedy. */
 export const statusOf = (fault: CallFault): Refused => {
@@ -24,7 +23,10 @@ export const statusOf = (fault: CallFault): Refused => {
     case 'not_a_message':
       return { code: status.INVALID_ARGUMENT, details: 'the request is not a message of proto/weir/v1' }
     case 'too_large':
-      return { code: status.RESOURCE_EXHAUSTED, details: `the message is over ${MAX_MESSAGE_BYTES} bytes` }
+      return {
+        code: status.RESOURCE_EXHAUSTED,
+        details: `the message is over ${fault.maxBytes ?? MAX_MESSAGE_BYTES} bytes`,
+      }
     case 'too_many_calls':
       return {
         code: status.RESOURCE_EXHAUSTED,
