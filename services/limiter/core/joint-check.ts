@@ -1,9 +1,10 @@
 import type { Rule } from '../../bucket/rule.ts'
 import { type Attributes, type CheckFault, type DomainName, invalid } from '../../contract/check.ts'
 import { type Answer, policyName } from '../../contract/decision.ts'
-import { countBuckets, countTogether } from './joint.ts'
+import { type CountedPart, countBuckets, countTogether } from './joint.ts'
 import { bucketKey, crossSubjectGroup, subjectGroup } from './key.ts'
 import { type JointMatch, type Matched, matchTogether } from './match.ts'
+import { memoized } from './memoized.ts'
 import type { Observer } from './observer.ts'
 import type { CountingPolicy, PolicySet, PolicySets } from './policy.ts'
 import type { BucketStore } from './store.ts'
@@ -33,33 +34,52 @@ type Ports = {
   readonly observer: Observer
 }
 
-export const createShouldAllowTogether =
-  ({ policies, store, localStore, observer }: Ports) =>
-  async ({ domain, parts }: JointCheck): Promise<JointChecked> => {
+export const createShouldAllowTogether = ({ policies, store, localStore, observer }: Ports) => {
+  const planned = memoized(plan)
+  return async ({ domain, parts }: JointCheck): Promise<JointChecked> => {
     const sets = policies()
     const set = sets.get(domain)
     if (set === undefined)
       return { ok: false, fault: { kind: 'unknown_domain', domain, knownDomains: [...sets.keys()] } }
-    const found = matchTogether(
-      set,
-      parts.map(({ attributes }) => attributes),
-    )
-    const counted = parts.map((part, index) => ({ cost: part.cost, matched: matchedOf(set, part, found[index]) }))
-    if (countBuckets(counted) > MAX_BUCKETS)
+    const { counted, isExempt, uncountable, buckets } = planned(set, parts)
+    if (buckets > MAX_BUCKETS)
       return invalid('descriptors', `are charged to more than ${MAX_BUCKETS} buckets: send fewer`)
-    for (const policy of countedNowhere(found)) observer.uncountable(domain, policy)
+    for (const policy of uncountable) observer.uncountable(domain, policy)
     const asked = parts.map(({ attributes }) => ({ domain, attributes, mark: observer.asked() }))
     let answers: readonly Answer[] | undefined
     try {
-      answers = (await countTogether(counted, { store, localStore })).map(
-        (answer, index): Answer =>
-          found[index]?.kind === 'exempt' && parts[index]?.limit === undefined ? EXEMPT : answer,
+      answers = (await countTogether(counted, { store, localStore })).map((answer, index) =>
+        isExempt[index] === true ? EXEMPT : answer,
       )
       return { ok: true, answers }
     } finally {
       for (const [index, part] of asked.entries()) observer.answered(part, answers?.[index], part.mark)
     }
   }
+}
+
+type Plan = {
+  readonly counted: readonly CountedPart[]
+  /** Of each part. */
+  readonly isExempt: readonly boolean[]
+  readonly uncountable: readonly CountingPolicy[]
+  /** How many the request would be charged to. */
+  readonly buckets: number
+}
+
+const plan = (set: PolicySet, parts: readonly JointPart[]): Plan => {
+  const found = matchTogether(
+    set,
+    parts.map(({ attributes }) => attributes),
+  )
+  const counted = parts.map((part, index) => ({ cost: part.cost, matched: matchedOf(set, part, found[index]) }))
+  return {
+    counted,
+    isExempt: parts.map(({ limit }, index) => found[index]?.kind === 'exempt' && limit === undefined),
+    uncountable: [...countedNowhere(found)],
+    buckets: countBuckets(counted),
+  }
+}
 
 const EXEMPT: Answer = { decision: { verdict: 'allow', basis: 'exempt' }, shadows: [] }
 

@@ -1,6 +1,7 @@
 import { holdsNano } from '../../bucket/bucket.ts'
 import type { Rule } from '../../bucket/rule.ts'
 import type { Answer, Decision } from '../../contract/decision.ts'
+import { count, type Stores } from './count.ts'
 import { decide, decideUncounted } from './decide.ts'
 import type { Matched } from './match.ts'
 import type { AskedBucket, BucketStore, Reading, Settle } from './store.ts'
@@ -9,17 +10,16 @@ import { stretchedNano } from './stretched.ts'
 /** A part of a request: what applies to it, and what it costs. 0 charges nothing, and asks whether a token is left. */
 export type CountedPart = { readonly matched: readonly Matched[]; readonly cost: number }
 
-type Stores = { readonly store: BucketStore; readonly localStore: Pick<BucketStore, 'take'> }
-
 /**
  * Counts all parts of one request, or none: an answer for each part, and the parts pay only if every one of them is allowed.
  * Parts of one cost are one take, as the store makes it. Parts of different costs are looked at first and then charged
  * cost by cost: where a bucket runs dry in between, what was charged before stays charged.
  */
-export const countTogether = async (
-  parts: readonly CountedPart[],
-  { store, localStore }: Stores,
-): Promise<readonly Answer[]> => {
+export const countTogether = async (parts: readonly CountedPart[], stores: Stores): Promise<readonly Answer[]> => {
+  const [only] = parts
+  // The usual request of Envoy. One that costs nothing asks something else: whether a token is left.
+  if (only !== undefined && parts.length === 1 && only.cost > 0) return [await count(only.matched, only, stores)]
+  const { store, localStore } = stores
   const possible = parts.map((part) => (impossibleBy(part) === undefined ? part : { ...part, matched: [] }))
   const isPossible = parts.every((part) => impossibleBy(part) === undefined)
   const outcome = await takeAll(chargesOf(possible), { store, lookOnly: !isPossible })

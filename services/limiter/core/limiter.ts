@@ -1,11 +1,13 @@
 import { type Check, type CheckFault, type DomainName, invalid } from '../../contract/check.ts'
 import type { Answer, PolicyName, Quota } from '../../contract/decision.ts'
-import { decide, decideUncounted, quota } from './decide.ts'
+import { count } from './count.ts'
+import { quota } from './decide.ts'
 import { createShouldAllowTogether, type JointCheck, type JointChecked } from './joint-check.ts'
-import { type Matched, match } from './match.ts'
+import { match } from './match.ts'
+import { memoized } from './memoized.ts'
 import type { Observer } from './observer.ts'
 import type { PolicySets } from './policy.ts'
-import type { BucketStore, Take } from './store.ts'
+import type { BucketStore } from './store.ts'
 
 type Failed = { readonly ok: false; readonly fault: CheckFault }
 export type Checked = { readonly ok: true; readonly answer: Answer } | Failed
@@ -40,11 +42,12 @@ type Ports = {
 }
 
 export const createLimiter = ({ policies, store, localStore, observer }: Ports): Limiter => {
+  const matched = memoized(match)
   const find = ({ domain, attributes }: Check) => {
     const sets = policies()
     const set = sets.get(domain)
     if (set === undefined) return unknownDomain(domain, sets)
-    const found = match(set, attributes)
+    const found = matched(set, attributes)
     if (found.kind !== 'missing_subject') return { ok: true, found } as const
     return invalid(`attributes.${found.subject}`, 'is missing: the domain charges requests to it')
   }
@@ -97,44 +100,6 @@ export const createLimiter = ({ policies, store, localStore, observer }: Ports):
     },
   }
 }
-
-const count = async (
-  matched: readonly Matched[],
-  check: Check,
-  { store, localStore }: Pick<Ports, 'store' | 'localStore'>,
-): Promise<Answer> => {
-  if (matched.length === 0) return { decision: { verdict: 'allow', basis: 'no_policy' }, shadows: [] }
-  const { cost } = check
-  const impossible = matched.find(({ asked }) => asked.enforced && cost > asked.rule.capacityTokens)
-  if (impossible !== undefined)
-    return { decision: { verdict: 'deny', basis: 'never_satisfiable', policy: impossible.policy.name }, shadows: [] }
-  const outcome = await store.take(takeOf(matched, check))
-  if (outcome.kind === 'counted') return decide(matched, cost, outcome)
-  const answer = await countLocally(matched, check, localStore)
-  void outcome.settle(answer.decision.verdict === 'allow')
-  return answer
-}
-
-/** While the store is away, a policy that says deny refuses, one that says allow steps aside, and the others are counted here. */
-const countLocally = async (
-  matched: readonly Matched[],
-  check: Check,
-  localStore: Ports['localStore'],
-): Promise<Answer> => {
-  const shared = matched.filter(({ policy }) => policy.onStoreFailure === 'share')
-  const uncounted = decideUncounted(matched)
-  if (uncounted.verdict === 'deny' || !shared.some(({ asked }) => asked.enforced))
-    return { decision: uncounted, shadows: [] }
-  const outcome = await localStore.take(takeOf(shared, check))
-  if (outcome.kind === 'unavailable') return { decision: uncounted, shadows: [] }
-  return decide(shared, check.cost, { ...outcome, basis: 'share' })
-}
-
-const takeOf = (matched: readonly Matched[], { cost, requestId }: Check): Take => ({
-  cost,
-  buckets: matched.map(({ asked }) => asked),
-  ...(requestId !== undefined && { requestId }),
-})
 
 const unknownDomain = (domain: DomainName, sets: PolicySets): Failed => ({
   ok: false,

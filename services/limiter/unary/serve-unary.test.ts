@@ -1,0 +1,167 @@
+import { constants } from 'node:http2'
+import { gzipSync } from 'node:zlib'
+import { status } from '@grpc/grpc-js'
+import { expect, test, vi } from 'vitest'
+import { call, message, openEcho } from './raw-call.fixture.ts'
+import { framed } from './request-body.ts'
+
+/** What only grpc-js says. */
+const servedByGrpcJs = ({ headers }: { readonly headers: object }) => 'grpc-accept-encoding' in headers
+
+test('the usual call is answered without grpc-js, whether it says how long it waits or not', async () => {
+  await using echo = await openEcho()
+  const waiting: Readonly<Record<string, string>>[] = [{}, { 'grpc-timeout': '5S' }, { 'grpc-timeout': '99999999H' }]
+  for (const more of waiting) {
+    const answered = await call(echo.session, (stream) => stream.end(message('hello')), more)
+    expect(answered).toMatchObject({ httpStatus: 200, code: status.OK, body: message('hello'), reset: 0 })
+    expect(servedByGrpcJs(answered)).toBe(false)
+  }
+})
+
+test('a call that is unusual is answered by grpc-js', async () => {
+  await using echo = await openEcho()
+  const zipped = framed(gzipSync('hello'))
+  zipped[0] = 1
+  const answered = await call(echo.session, (stream) => stream.end(zipped), { 'grpc-encoding': 'gzip' })
+  expect(answered).toMatchObject({ code: status.OK, body: message('hello') })
+  expect(servedByGrpcJs(answered)).toBe(true)
+  const send = (stream: { readonly end: (bytes: Buffer) => unknown }) => stream.end(message('hello'))
+  expect(await call(echo.session, send, { 'grpc-timeout': 'soon' })).toMatchObject({ code: status.INTERNAL })
+  expect(await call(echo.session, send, { 'content-type': 'text/plain' })).toMatchObject({ httpStatus: 415 })
+  expect(await call(echo.session, send, { ':path': '/test.Service/None' })).toMatchObject({
+    code: status.UNIMPLEMENTED,
+  })
+})
+
+test('a request may come in any pieces', async () => {
+  await using echo = await openEcho()
+  const whole = message('x'.repeat(5_000))
+  for (const size of [1, 3, 4, 5, 6, 1_024, 4_999]) {
+    const answered = await call(echo.session, (stream) => {
+      const writeFrom = (at: number) => {
+        if (at >= whole.length) stream.end()
+        else stream.write(whole.subarray(at, at + size), () => writeFrom(at + size))
+      }
+      writeFrom(0)
+    })
+    expect(answered).toMatchObject({ code: status.OK, body: whole })
+  }
+})
+
+test.each([
+  ['none', Buffer.alloc(0), status.UNIMPLEMENTED, 'no message'],
+  ['half a prefix', Buffer.alloc(3), status.UNIMPLEMENTED, 'no message'],
+  ['less than it says', message('hello').subarray(0, 8), status.UNIMPLEMENTED, 'no message'],
+  ['two', Buffer.concat([message('a'), message('b')]), status.UNIMPLEMENTED, 'more than one'],
+  ['one that says it is compressed', Buffer.from([1, 0, 0, 0, 1, 65]), status.INTERNAL, 'compressed'],
+])('of messages: %s, is a fault of the caller', async (_, bytes, code, details) => {
+  await using echo = await openEcho()
+  expect(await call(echo.session, (stream) => stream.end(bytes))).toMatchObject({
+    code,
+    details: expect.stringContaining(details),
+  })
+  expect(await call(echo.session, (stream) => stream.end(message('next')))).toMatchObject({ code: status.OK })
+})
+
+test('a second message that comes later is one too many', async () => {
+  await using echo = await openEcho()
+  const answered = await call(echo.session, (stream) => {
+    stream.write(message('a'), () => stream.end(message('b')))
+  })
+  expect(answered).toMatchObject({ code: status.UNIMPLEMENTED, details: expect.stringContaining('more than one') })
+})
+
+test('a request that says it is too long is refused by its first bytes, and its stream is closed', async () => {
+  const asked = vi.fn()
+  await using echo = await openEcho({ answer: asked })
+  const prefix = Buffer.from([0, 0xff, 0xff, 0xff, 0xff])
+  expect(await call(echo.session, (stream) => void stream.write(prefix))).toMatchObject({
+    code: status.RESOURCE_EXHAUSTED,
+    details: 'too large',
+    reset: constants.NGHTTP2_NO_ERROR,
+  })
+  expect(asked).not.toHaveBeenCalled()
+})
+
+test('at the end of the time that the caller waits it is told so: while it is asked, or while it sends', async () => {
+  let answers = 0
+  await using echo = await openEcho({
+    answer: async (request) => {
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      answers += 1
+      return { ok: true, message: request }
+    },
+  })
+  const late = { code: status.DEADLINE_EXCEEDED }
+  const waits = { 'grpc-timeout': '20m' }
+  expect(await call(echo.session, (stream) => stream.end(message('a')), waits)).toMatchObject(late)
+  expect(await call(echo.session, (stream) => void stream.write(Buffer.alloc(2)), waits)).toMatchObject(late)
+  // The answer that comes then is nobody's.
+  await vi.waitFor(() => expect(answers).toBe(1))
+  expect(await call(echo.session, (stream) => stream.end(message('b')))).toMatchObject({ code: status.OK })
+})
+
+test('a caller that goes away while it is asked disturbs nobody', async () => {
+  const asked = Promise.withResolvers<void>()
+  const release = Promise.withResolvers<void>()
+  await using echo = await openEcho({
+    answer: async (request) => {
+      if (request.toString() !== 'gone') return { ok: true, message: request }
+      asked.resolve()
+      await release.promise
+      return { ok: true, message: request }
+    },
+  })
+  const gone = call(echo.session, (stream) => {
+    stream.end(message('gone'))
+    void asked.promise.then(() => stream.close(constants.NGHTTP2_CANCEL))
+  })
+  expect(await gone).toMatchObject({ code: Number.NaN })
+  release.resolve()
+  expect(await call(echo.session, (stream) => stream.end(message('here')))).toMatchObject({ code: status.OK })
+})
+
+test('a request that does not arrive is given up, also one without a deadline', async () => {
+  await using echo = await openEcho({ patienceMs: 50 })
+  const slow = [Buffer.alloc(0), Buffer.alloc(3), message('hello').subarray(0, 7)].map((part) =>
+    call(echo.session, (stream) => void (part.length === 0 ? undefined : stream.write(part))),
+  )
+  for (const answered of await Promise.all(slow))
+    expect(answered).toMatchObject({ code: status.DEADLINE_EXCEEDED, details: expect.stringContaining('arrive') })
+})
+
+test('requests that are never finished take memory within a bound, and whoever asks at once is answered meanwhile', async () => {
+  await using echo = await openEcho({ maxHeldBytes: 50_000, patienceMs: 60_000 })
+  const start = message('x'.repeat(20_000)).subarray(0, 15_000)
+  let refused = 0
+  for (let index = 0; index < 10; index += 1)
+    void call(echo.session, (stream) => void stream.write(start)).then(({ code }) => {
+      if (code === status.RESOURCE_EXHAUSTED) refused += 1
+    })
+  await vi.waitFor(() => expect(refused).toBe(7))
+  expect(await call(echo.session, (stream) => stream.end(message('hello')))).toMatchObject({ code: status.OK })
+})
+
+test('memory of requests that ended is there for the next', async () => {
+  await using echo = await openEcho({ maxHeldBytes: 50_000, patienceMs: 60_000 })
+  const whole = message('x'.repeat(40_000))
+  for (let index = 0; index < 10; index += 1) {
+    const answered = await call(echo.session, (stream) => {
+      stream.write(whole.subarray(0, 100), () => stream.end(whole.subarray(100)))
+    })
+    expect(answered.code).toBe(status.OK)
+    const gone = await call(echo.session, (stream) => {
+      stream.write(whole.subarray(0, 30_000), () => stream.close(constants.NGHTTP2_CANCEL))
+    })
+    expect(gone.code).toBeNaN()
+  }
+})
+
+test('whatever a refusal says arrives as it was said', async () => {
+  const details = 'é % \n "ü" \uD800 100 %25'
+  await using echo = await openEcho({ answer: async () => ({ ok: false, refusal: { code: 5, details } }) })
+  expect(await call(echo.session, (stream) => stream.end(message('a')))).toMatchObject({
+    code: 5,
+    details: details.replace('\uD800', '\uFFFD'),
+  })
+})
