@@ -19,7 +19,8 @@ export type Queued = {
   readonly settle: (
     outcome:
       | { readonly ok: true; readonly result: OperationResult; readonly place: number }
-      | { readonly ok: false; readonly fate: LostFate },
+      // `isFirst`: of those that went down with one call.
+      | { readonly ok: false; readonly fate: LostFate; readonly isFirst: boolean },
   ) => void
 }
 
@@ -101,9 +102,12 @@ const send = async (batch: readonly Merged[], run: RunScript, tracing: Tracing |
     fate = fateOf(error)
   })
   span?.end(reply === undefined ? fate : undefined)
+  let isFirst = true
   for (const [index, { members }] of batch.entries()) {
     const result = reply?.results[index]
-    for (const [place, { settle }] of members.entries())
-      settle(result === undefined ? { ok: false, fate } : { ok: true, result, place })
+    for (const [place, { settle }] of members.entries()) {
+      settle(result === undefined ? { ok: false, fate, isFirst } : { ok: true, result, place })
+      isFirst &&= result !== undefined
+    }
   }
 }

@@ -71,7 +71,8 @@ export const createLane = ({ run, timers, randomness, monotonicUs, onChange, tra
             cancelTimer()
             if (!outcome.ok) {
               if (tellLate !== undefined) return tellLate({ kind: outcome.fate })
-              breaker.report(permit, outcome.fate === 'refused' ? 'inconclusive' : 'failed')
+              // However many takes it carried, one call that is lost is one failure.
+              breaker.report(permit, outcome.fate !== 'refused' && outcome.isFirst ? 'failed' : 'inconclusive')
               return resolve(outcome.fate === 'unknown' ? UNKNOWN : NOT_RUN)
             }
             // A debit tells how the bucket stood before it.
