@@ -120,16 +120,21 @@ export const publishGate = ({ metrics, log, countReplicas }: Gate): LimiterObser
     connected: (address) => {
       if (connected.has(address)) return
       connected.add(address)
-      log.info({ address }, 'connected to a limiter')
+      log.info({ event: 'limiter.connected', address }, 'connected to a limiter')
     },
     // An attempt that failed is no news.
     lost: (address, reason) => {
-      if (connected.delete(address)) log.warn({ address, reason }, 'the connection to a limiter has ended')
+      if (connected.delete(address))
+        log.warn({ event: 'limiter.lost', address, reason }, 'the connection to a limiter has ended')
     },
     breakerChanged: (state) => {
       isBreakerOpen = state === 'open'
-      if (isBreakerOpen) log.warn({ detail: lastDetail }, 'the limiter does not answer: requests are decided here')
-      else log.info('the limiter answers again')
+      if (isBreakerOpen)
+        log.warn(
+          { event: 'limiter.away', detail: lastDetail },
+          'the limiter does not answer: requests are decided here',
+        )
+      else log.info({ event: 'limiter.back' }, 'the limiter answers again')
     },
   }
 }

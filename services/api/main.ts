@@ -89,7 +89,7 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   })
   resources.defer(async () => {
     draining = true
-    log.info('draining')
+    log.info({ event: 'draining' }, 'draining')
     await drain(app.server)
     await app.close()
   })

@@ -27,8 +27,12 @@ export const openKeys = (path: string | undefined, log: Log): Promise<Opened<Liv
     },
     withoutFile: () => new Map(),
     onReload: (reload) => {
-      if (reload.ok) log.info({ keys: reload.value.size }, 'API keys reloaded')
-      else log.error({ problems: reload.problems }, 'API keys not reloaded: the last good ones stay in force')
+      if (reload.ok) log.info({ event: 'keys.reloaded', keys: reload.value.size }, 'API keys reloaded')
+      else
+        log.error(
+          { event: 'keys.rejected', problems: reload.problems },
+          'API keys not reloaded: the last good ones stay in force',
+        )
     },
   })
 
@@ -43,8 +47,13 @@ export const openCursorSecrets = (path: string | undefined, log: Log): Promise<O
     },
     withoutFile: randomCursorSecrets,
     onReload: (reload) => {
-      if (reload.ok) log.info({ secrets: reload.value.length }, 'cursor secrets reloaded')
-      else log.error({ problems: reload.problems }, 'cursor secrets not reloaded: the last good ones stay in force')
+      if (reload.ok)
+        log.info({ event: 'cursor-secrets.reloaded', secrets: reload.value.length }, 'cursor secrets reloaded')
+      else
+        log.error(
+          { event: 'cursor-secrets.rejected', problems: reload.problems },
+          'cursor secrets not reloaded: the last good ones stay in force',
+        )
     },
   })
 
@@ -57,8 +66,12 @@ export const openLimiterTls = async (
   const opened = await openTlsFiles({
     paths,
     onReload: (reload) => {
-      if (reload.ok) log.info('certificates reloaded: new connections to limiters use them')
-      else log.error({ problems: reload.problems }, 'certificates not reloaded: the last good ones stay in force')
+      if (reload.ok) log.info({ event: 'tls.reloaded' }, 'certificates reloaded: new connections to limiters use them')
+      else
+        log.error(
+          { event: 'tls.rejected', problems: reload.problems },
+          'certificates not reloaded: the last good ones stay in force',
+        )
     },
   })
   return opened.ok
@@ -92,8 +105,8 @@ type OrdersSettings = Pick<ApiSettings, 'DATABASE_URL' | 'API_DEMO_ORDERS'>
 export const openOrders = async (settings: OrdersSettings, log: Log): Promise<Opened<Database>> => {
   const { DATABASE_URL: url, API_DEMO_ORDERS: demoOrders = url.startsWith('pglite:') ? 'yes' : 'no' } = settings
   const opened = await openDatabase(url, {
-    onUnavailable: (error) => log.error({ err: error }, 'the database does not answer'),
-    onAvailable: () => log.info('the database answers again'),
+    onUnavailable: (error) => log.error({ event: 'database.away', err: error }, 'the database does not answer'),
+    onAvailable: () => log.info({ event: 'database.back' }, 'the database answers again'),
   })
   if (!opened.ok) return { ok: false, faults: [`DATABASE_URL: ${opened.fault}`] }
   try {

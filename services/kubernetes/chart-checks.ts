@@ -45,6 +45,8 @@ const refused = [
   },
   { values: { 'api.enabled': false, 'limiter.mode': 'both' }, says: 'no pod to put a sidecar into' },
   { values: { 'limiter.tls.existingSecret': 'certificates' }, says: 'api.limiter.tls.existingSecret is not set' },
+  { values: { 'tracing.endpoint': 'collector:4318' }, says: '/tracing/endpoint' },
+  { values: { 'tracing.endpoint': 'http://user:password@host' }, says: '/tracing/endpoint' },
   { values: { 'limiter.autoscaling.minReplicas': 20 }, says: 'minReplicas is 20, more than maxReplicas, 10' },
 ] as const
 

@@ -87,7 +87,7 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
       observer: publishChecks(metrics, monotonicUs),
       top,
       subjectOf: (domain) => policies.current().get(domain)?.subject,
-      log: (refusal) => log.info(refusal, 'refused'),
+      log: (refusal) => log.info({ event: 'check.refused', ...refusal }, 'refused'),
       monotonicUs,
     }),
   })
@@ -156,7 +156,7 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   )
   resources.defer(() => {
     draining = true
-    log.info('draining')
+    log.info({ event: 'draining' }, 'draining')
   })
   return { ok: true }
 }
@@ -182,7 +182,7 @@ const openAdmin = async (
     }
   // Anybody can call without a token; one line a second says so.
   const logRefused = sampled(1_000, (call: object, unsaid) =>
-    log.warn({ ...call, unsaid }, 'admin call without the token'),
+    log.warn({ event: 'admin.unauthenticated', ...call, unsaid }, 'admin call without the token'),
   )
   const logCall: Admin['log'] = (call) => {
     if (call.result === 'unauthenticated') logRefused(call)

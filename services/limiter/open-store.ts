@@ -80,7 +80,7 @@ export const openStore = async ({ settings, log, observer, tracing }: Options): 
   })
   if (!files.ok) return files
   const failed = sampled(STORE_ERROR_LOG_MS, (error: Error, unsaid) =>
-    log.warn({ error: error.message, unsaid }, 'the store fails'),
+    log.warn({ event: 'store.failing', error: error.message, unsaid }, 'the store fails'),
   )
   let givenUpShards = 0
   const seams = { timers: systemTimers, randomness: systemRandomness, monotonicUs }
@@ -121,8 +121,9 @@ export const openStore = async ({ settings, log, observer, tracing }: Options): 
 
 /** Once when it begins, and once when it is over. */
 const logOutage = (log: Log, before: number, shards: number) => {
-  if (before === 0) log.warn('the store does not answer: this limiter counts its share of it alone')
-  if (shards === 0) log.info('the store answers again')
+  if (before === 0)
+    log.warn({ event: 'store.away' }, 'the store does not answer: this limiter counts its share of it alone')
+  if (shards === 0) log.info({ event: 'store.back' }, 'the store answers again')
 }
 
 type Files<Name extends string> =

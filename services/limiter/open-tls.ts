@@ -28,8 +28,11 @@ export const openTls = async (settings: LimiterSettings, log: Log, metrics: Metr
     onReload: (reload) => {
       reloads[reload.ok ? 'accepted' : 'rejected'] += 1
       if (!reload.ok)
-        return log.error({ problems: reload.problems }, 'TLS files rejected; the last good ones stay in force')
-      log.info({ expires: reload.value.identity?.expires }, 'TLS files reloaded')
+        return log.error(
+          { event: 'tls.rejected', problems: reload.problems },
+          'TLS files rejected; the last good ones stay in force',
+        )
+      log.info({ event: 'tls.reloaded', expires: reload.value.identity?.expires }, 'TLS files reloaded')
       tell(serverTls(reload.value))
     },
   })

@@ -7,13 +7,17 @@ import { redisCli, startRedis } from '../limiter/redis/redis-server.fixture.ts'
 import { openClient } from '../limiter/rpc/server.fixture.ts'
 import { startService, until } from '../platform/service.fixture.ts'
 import { openInstallation, policyText } from './installation.fixture.ts'
+import { openOtlpReceiver } from './otlp-receiver.fixture.ts'
 
 /** A credential as they are made: nobody writes such a text for anything else. */
 const secret = () => `weir_${randomBytes(24).toString('base64url')}9a`
 
+/** A trace that is kept. */
+const SAMPLED = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+
 const program = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-test('a credential in any input of running processes is in no log line, metric, error or admin page', async () => {
+test('a credential in any input of running processes is in no log line, metric, trace, error or admin page', async () => {
   const planted = {
     header: secret(),
     apiKey: secret(),
@@ -27,6 +31,11 @@ test('a credential in any input of running processes is in no log line, metric, 
     attributeName: secret(),
     domain: secret(),
     cursor: secret(),
+    tracestate: secret(),
+    traceparent: secret(),
+    baggage: secret(),
+    userAgent: secret(),
+    collectorHeader: secret(),
   }
   await using redis = await startRedis()
   redisCli(redis.port, 'CONFIG', 'SET', 'requirepass', planted.storePassword)
@@ -34,6 +43,12 @@ test('a credential in any input of running processes is in no log line, metric, 
   const passwordFile = folder.at('password')
   await writeFile(passwordFile, planted.storePassword)
   await writeFile(`${passwordFile}.token`, planted.adminToken)
+  await using receiver = await openOtlpReceiver()
+  const traced = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
+    OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer ${planted.collectorHeader}`,
+    OTEL_BSP_SCHEDULE_DELAY: '50',
+  }
   await using installation = await openInstallation({
     limiters: 1,
     store: `redis://127.0.0.1:${redis.port}`,
@@ -41,8 +56,9 @@ test('a credential in any input of running processes is in no log line, metric, 
       LIMITER_STORE_PASSWORD_FILE: passwordFile,
       LIMITER_ADMIN_TOKEN_FILE: `${passwordFile}.token`,
       LOG_LEVEL: 'trace',
+      ...traced,
     },
-    apiSettings: { LOG_LEVEL: 'trace' },
+    apiSettings: { LOG_LEVEL: 'trace', ...traced },
   })
   const { limiters, api, policies } = installation
   const [limiter] = limiters
@@ -56,6 +72,10 @@ test('a credential in any input of running processes is in no log line, metric, 
         cookie: planted.header,
         'x-api-key': planted.apiKey,
         'x-request-id': planted.requestId,
+        'user-agent': planted.userAgent,
+        traceparent: path.startsWith('/v1/orders?') ? planted.traceparent : SAMPLED,
+        tracestate: `vendor=${planted.tracestate},weir=kept`,
+        baggage: `key=${planted.baggage}`,
       }
       errors.push(await (await installation.get(path, headers)).text())
     }
@@ -93,6 +113,9 @@ test('a credential in any input of running processes is in no log line, metric, 
     if (!ended.ok) errors.push(ended.output)
   }
 
+  await until(() => new Set(receiver.spans.map(({ service }) => service)).size === 2)
+  expect(receiver.raw()).toContain('weir=kept')
+
   const pages = await Promise.all(
     ['/metrics', '/top', '/policies', '/livez', '/readyz'].map((path) => limiter.page(path)),
   )
@@ -103,6 +126,7 @@ test('a credential in any input of running processes is in no log line, metric, 
     'pages of the limiter': pages.join('\n'),
     'pages of the API': apiPages.join('\n'),
     errors: errors.join('\n'),
+    traces: receiver.raw(),
   }
   expect(seen['log of the limiter']).toContain('refused')
   expect(seen['log of the limiter']).toContain('policies rejected')

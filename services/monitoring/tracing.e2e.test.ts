@@ -17,12 +17,14 @@ const newTrace = (isSampled = true): TraceContext => ({
 })
 
 const SOON = { OTEL_BSP_SCHEDULE_DELAY: '50' }
+/** No test is about who decides when a machine is busy. */
+const PATIENT = { API_LIMITER_DEADLINE_MS: '10000', LIMITER_STORE_DEADLINE_MS: '5000' }
 
 const openTraced = async (settings: Readonly<Record<string, string>> = {}) => {
   await using stack = new AsyncDisposableStack()
   const redis = stack.use(await startRedis())
   const receiver = stack.use(await openOtlpReceiver())
-  const both = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, ...SOON }
+  const both = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, ...SOON, ...PATIENT }
   const installation = stack.use(
     await openInstallation({
       limiters: 1,
@@ -123,7 +125,7 @@ describe('with a collector', () => {
     const asking: TraceContext[] = []
     await using client = openLimiterClient({
       address: `127.0.0.1:${traced.limiter.port}`,
-      deadlineMs: 5_000,
+      deadlineMs: 10_000,
       traceContext: () => asking.at(-1),
     })
     const ask = () =>

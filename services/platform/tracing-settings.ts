@@ -9,8 +9,8 @@ const url: Reader<string> = {
 
 const ratio: Reader<number> = {
   read: (text) => {
-    const value = /^(?:0|1|0?\.\d{1,15}|1\.0*)$/.test(text) ? Number(text) : Number.NaN
-    return Number.isNaN(value) ? { ok: false, expected: 'a number from 0 to 1' } : { ok: true, value }
+    const value = Number(text)
+    return value >= 0 && value <= 1 ? { ok: true, value } : { ok: false, expected: 'a number from 0 to 1' }
   },
 }
 

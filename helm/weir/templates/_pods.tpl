@@ -69,6 +69,20 @@ livenessProbe:
   failureThreshold: 6
 {{- end -}}
 
+{{/* Where traces go, for the environment of limiter and API; nothing where they go nowhere. */}}
+{{- define "weir.tracing.env" -}}
+{{- with .Values.tracing }}
+{{- if .endpoint }}
+- { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ .endpoint | quote }} }
+- { name: OTEL_EXPORTER_OTLP_PROTOCOL, value: {{ .protocol }} }
+- { name: OTEL_TRACES_SAMPLER, value: {{ .sampler }} }
+{{- if hasSuffix "traceidratio" .sampler }}
+- { name: OTEL_TRACES_SAMPLER_ARG, value: {{ .samplerRatio | quote }} }
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{/* Waits until somebody listens; called with (list $ name host port). */}}
 {{- define "weir.waitFor" -}}
 {{- $ := index . 0 -}}

@@ -30,6 +30,9 @@
 {{- if $.Values.limiter.admin.existingSecret }}
 - { name: LIMITER_ADMIN_TOKEN_FILE, value: /etc/weir/admin/token }
 {{- end }}
+{{- with include "weir.tracing.env" $ }}
+{{ . }}
+{{- end }}
 {{- with $.Values.limiter.extraEnv }}
 {{ toYaml . }}
 {{- end }}
