@@ -15,7 +15,7 @@ type Options = {
   readonly onBug?: (error: unknown) => void
   readonly target?: string
   readonly envoyHeaders?: HeaderMode
-} & Pick<Parameters<typeof createRpcServer>[0], 'tls' | 'onRefused'>
+} & Pick<Parameters<typeof createRpcServer>[0], 'tls' | 'onRefused' | 'tracing'>
 
 const failTest = (error: unknown) => {
   throw error

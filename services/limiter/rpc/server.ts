@@ -70,8 +70,8 @@ export const createRpcServer = (options: Options): RpcServer => {
     'grpc.max_metadata_size': MAX_METADATA_BYTES,
     'grpc.max_connection_age_ms': MAX_CONNECTION_AGE_MS,
   })
-  const shouldAllow = createShouldAllow({ limiter, onBug, callsUnderWay })
-  const shouldRateLimit = createShouldRateLimit({ limiter, onBug, callsUnderWay, headers: envoyHeaders })
+  const shouldAllow = createShouldAllow({ limiter, onBug, callsUnderWay, tracing })
+  const shouldRateLimit = createShouldRateLimit({ limiter, onBug, callsUnderWay, tracing, headers: envoyHeaders })
   server.addService(
     { ShouldAllow: grpcMethod(shouldAllow), ...shouldAllowStreamService },
     { ShouldAllow: grpcHandler(shouldAllow), ...stream.handlers },

@@ -1,20 +1,32 @@
+import type { Tracing } from '../../tracing/tracing.ts'
 import { MAX_MESSAGE_BYTES, rateLimitService } from '../../wire/protocol.ts'
 import { decodeRequest, encodeResponse } from '../../wire/should-allow.ts'
 import type { Limiter } from '../core/limiter.ts'
-import type { UnaryMethod } from '../unary/method.ts'
+import type { RequestHeaders, UnaryMethod } from '../unary/method.ts'
 import { answering } from './answering.ts'
+import { askedBy } from './asked-by.ts'
 import type { CallsUnderWay } from './calls-under-way.ts'
 import type { OnBug } from './guarded.ts'
 import { type CallFault, statusOf } from './status.ts'
 
-type Options = { readonly limiter: Limiter; readonly onBug: OnBug; readonly callsUnderWay: CallsUnderWay }
+const METHOD = 'weir.v1.RateLimit/ShouldAllow'
 
-export const createShouldAllow = ({ limiter, ...options }: Options): UnaryMethod => {
-  const answer = async (request: Buffer): Promise<Buffer | CallFault> => {
+type Options = {
+  readonly limiter: Limiter
+  readonly onBug: OnBug
+  readonly callsUnderWay: CallsUnderWay
+  readonly tracing?: Tracing | undefined
+}
+
+export const createShouldAllow = ({ limiter, tracing, ...options }: Options): UnaryMethod => {
+  const answer = async (request: Buffer, headers: RequestHeaders): Promise<Buffer | CallFault> => {
     const parsed = decodeRequest(request)
     if (parsed === undefined) return { kind: 'not_a_message' }
     if (!parsed.ok) return parsed.fault
-    const checked = await limiter.shouldAllow(parsed.check)
+    const { check } = parsed
+    const checked = await askedBy({ tracing, method: METHOD, headers, domain: check.domain }, () =>
+      limiter.shouldAllow(check),
+    )
     return checked.ok ? encodeResponse(checked.answer) : checked.fault
   }
   return {

@@ -1,32 +1,40 @@
+import type { Tracing } from '../../tracing/tracing.ts'
 import { rateLimitServiceV3 } from '../../wire/envoy-protocol.ts'
 import { MAX_FRAME_BYTES } from '../../wire/protocol.ts'
 import { encodeRateLimitResponse } from '../../wire/rate-limit-response.ts'
 import type { Limiter } from '../core/limiter.ts'
 import { decodeRequest } from '../envoy/decode-request.ts'
 import { encodeResponse, encodeUnlimited, type HeaderMode } from '../envoy/response.ts'
-import type { UnaryMethod } from '../unary/method.ts'
+import type { RequestHeaders, UnaryMethod } from '../unary/method.ts'
 import { answering } from './answering.ts'
+import { askedBy } from './asked-by.ts'
 import type { CallsUnderWay } from './calls-under-way.ts'
 import type { OnBug } from './guarded.ts'
 import { type CallFault, statusOf } from './status.ts'
+
+const METHOD = 'envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit'
 
 type Options = {
   readonly limiter: Limiter
   readonly onBug: OnBug
   readonly callsUnderWay: CallsUnderWay
+  readonly tracing?: Tracing | undefined
   readonly headers: HeaderMode
 }
 
 /** Envoy's question: one check for each descriptor, all of them charged together or none. */
-export const createShouldRateLimit = ({ limiter, headers, ...options }: Options): UnaryMethod => {
-  const answer = async (request: Buffer): Promise<Buffer | CallFault> => {
+export const createShouldRateLimit = ({ limiter, tracing, headers: mode, ...options }: Options): UnaryMethod => {
+  const answer = async (request: Buffer, headers: RequestHeaders): Promise<Buffer | CallFault> => {
     const parsed = decodeRequest(request)
     if (parsed === undefined) return { kind: 'not_a_message' }
     if (!parsed.ok) return parsed.fault
-    const checked = await limiter.shouldAllowTogether(parsed.check)
-    if (checked.ok) return encodeRateLimitResponse(encodeResponse(checked.answers, headers))
+    const { check } = parsed
+    const checked = await askedBy({ tracing, method: METHOD, headers, domain: check.domain }, () =>
+      limiter.shouldAllowTogether(check),
+    )
+    if (checked.ok) return encodeRateLimitResponse(encodeResponse(checked.answers, mode))
     if (checked.fault.kind !== 'unknown_domain') return checked.fault
-    return encodeRateLimitResponse(encodeUnlimited(parsed.check.parts.length))
+    return encodeRateLimitResponse(encodeUnlimited(check.parts.length))
   }
   return {
     path: rateLimitServiceV3.ShouldRateLimit.path,

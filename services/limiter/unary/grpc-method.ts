@@ -17,7 +17,10 @@ const asItIs = (bytes: Buffer) => bytes
 export const grpcHandler =
   ({ maxBytes, tooLarge, answer }: UnaryMethod): handleUnaryCall<Buffer, Buffer> =>
   async (call, respond) => {
-    const reply: Reply = call.request.length > maxBytes ? { ok: false, refusal: tooLarge } : await answer(call.request)
+    const reply: Reply =
+      call.request.length > maxBytes
+        ? { ok: false, refusal: tooLarge }
+        : await answer(call.request, call.metadata.getMap())
     if (call.cancelled) return
     if (reply.ok) respond(null, reply.message)
     else respond(reply.refusal)

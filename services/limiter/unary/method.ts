@@ -3,6 +3,9 @@ export type Refusal = { readonly code: number; readonly details: string }
 
 export type Reply = { readonly ok: true; readonly message: Buffer } | { readonly ok: false; readonly refusal: Refusal }
 
+/** What came with a request, by names in lower case. */
+export type RequestHeaders = Readonly<Record<string, unknown>>
+
 /** One request, one response, both as bytes. */
 export type UnaryMethod = {
   /** `/package.Service/Method` */
@@ -12,5 +15,5 @@ export type UnaryMethod = {
   /** What to say of one that is. */
   readonly tooLarge: Refusal
   /** Never rejects. */
-  readonly answer: (request: Buffer) => Promise<Reply>
+  readonly answer: (request: Buffer, headers: RequestHeaders) => Promise<Reply>
 }

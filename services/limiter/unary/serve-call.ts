@@ -1,18 +1,19 @@
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import { status } from '@grpc/grpc-js'
 import type { Arrivals } from './arrivals.ts'
-import type { Refusal, Reply, UnaryMethod } from './method.ts'
+import type { Refusal, Reply, RequestHeaders, UnaryMethod } from './method.ts'
 import { createRequestBody, framed } from './request-body.ts'
 
 type Options = {
   readonly method: UnaryMethod
+  readonly headers: RequestHeaders
   /** How long the caller waits; `undefined`: for ever. */
   readonly timeoutMs: number | undefined
   readonly arrivals: Arrivals
 }
 
 /** Serves one call: its request is read to the end, asked about, and answered unless the call is over by then. */
-export const serveCall = (stream: ServerHttp2Stream, { method, timeoutMs, arrivals }: Options) => {
+export const serveCall = (stream: ServerHttp2Stream, { method, headers, timeoutMs, arrivals }: Options) => {
   const body = createRequestBody(method.maxBytes)
   let request: Buffer | undefined
   let isOver = false
@@ -66,7 +67,7 @@ export const serveCall = (stream: ServerHttp2Stream, { method, timeoutMs, arriva
     arrivals.end(arriving)
     if (isOver) return
     if (request === undefined) refuse(NO_MESSAGE)
-    else void method.answer(request).then(respond)
+    else void method.answer(request, headers).then(respond)
   })
 }
 

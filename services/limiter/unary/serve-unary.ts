@@ -34,7 +34,7 @@ export const serveUnary = ({ server, methods, ...limits }: Options): Disposable 
     const timeout = headers['grpc-timeout']
     const timeoutMs = typeof timeout === 'string' ? parseTimeoutMs(timeout) : undefined
     if (method !== undefined && isPlain(headers) && (timeoutMs !== undefined || timeout === undefined))
-      serveCall(stream, { method, timeoutMs, arrivals })
+      serveCall(stream, { method, headers, timeoutMs, arrivals })
     else for (const listener of others) Reflect.apply(listener, http2, event)
   })
   return arrivals
