@@ -33,6 +33,18 @@ export const buildRatelimit = async () => {
   return program
 }
 
+/** The folder of its sources. */
+export const ratelimitSources = async () => {
+  const module = `github.com/envoyproxy/ratelimit@${VERSION}`
+  try {
+    const { stdout } = await promisify(execFile)('go', ['mod', 'download', '-json', module], { cwd: tmpdir() })
+    const { Dir } = JSON.parse(stdout) as { readonly Dir: string }
+    return Dir
+  } catch (error) {
+    throw new Error(GO_REMEDY, { cause: error })
+  }
+}
+
 /** Serves the configuration at the port. */
 export const startRatelimit = async (program: string, configuration: string, redisPort: number) => {
   const folder = await mkdtemp(join(tmpdir(), 'weir-ratelimit-'))

@@ -22,6 +22,11 @@ const MAX_CONNECTION_AGE_MS = 30 * 60_000
 /** How long calls under way may take to end once the server drains; the process's own deadline is longer. */
 const DRAIN_MS = 4_000
 
+/** A tool may hold its question open. */
+const REFLECTION = ['v1', 'v1alpha'].map(
+  (version) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
+)
+
 /** What `grpc.health.v1` answers for; the empty name is the whole server. */
 const COMPONENTS = ['', 'weir.v1.RateLimit', 'envoy.service.ratelimit.v3.RateLimitService', 'weir.v1.Admin'] as const
 
@@ -86,7 +91,11 @@ export const createRpcServer = (options: Options): RpcServer => {
 
   // Its own listening has no bound on connections, and its TLS cannot be renewed.
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
-  const unary = serveUnary({ server, methods: [shouldAllow, shouldRateLimit] })
+  const unary = serveUnary({
+    server,
+    methods: [shouldAllow, shouldRateLimit],
+    endless: [shouldAllowStreamService.ShouldAllowStream.path, ...REFLECTION],
+  })
   const listeners: Listener[] = []
   let current = tls
 

@@ -15,10 +15,10 @@ import { serveUnary } from './serve-unary.ts'
 
 export const PATH = '/test.Service/Echo'
 
-type Options = Partial<UnaryMethod> & Pick<Parameters<typeof serveUnary>[0], 'patienceMs' | 'maxHeldBytes'>
+type Options = Partial<UnaryMethod> & Pick<Parameters<typeof serveUnary>[0], 'patienceMs' | 'maxHeldBytes' | 'endless'>
 
 /** A server with one method, which answers with the request, and an HTTP/2 connection to it. */
-export const openEcho = async ({ patienceMs, maxHeldBytes, ...changes }: Options = {}) => {
+export const openEcho = async ({ patienceMs, maxHeldBytes, endless = [], ...changes }: Options = {}) => {
   const method: UnaryMethod = {
     path: PATH,
     maxBytes: 100_000,
@@ -32,6 +32,7 @@ export const openEcho = async ({ patienceMs, maxHeldBytes, ...changes }: Options
   const unary = serveUnary({
     server,
     methods: [method],
+    endless,
     ...(patienceMs !== undefined && { patienceMs }),
     ...(maxHeldBytes !== undefined && { maxHeldBytes }),
   })

@@ -90,7 +90,7 @@ const sendResponse = (stream: ServerHttp2Stream, message: Buffer) => {
 }
 
 function sendOk(this: ServerHttp2Stream) {
-  this.sendTrailers(OK)
+  if (!this.destroyed && !this.closed) this.sendTrailers(OK)
 }
 
 const sendRefusal = (stream: ServerHttp2Stream, { code, details }: Refusal) => {

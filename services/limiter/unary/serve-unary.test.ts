@@ -2,7 +2,7 @@ import { constants } from 'node:http2'
 import { gzipSync } from 'node:zlib'
 import { status } from '@grpc/grpc-js'
 import { expect, test, vi } from 'vitest'
-import { call, message, openEcho } from './raw-call.fixture.ts'
+import { call, message, openEcho, PATH } from './raw-call.fixture.ts'
 import { framed } from './request-body.ts'
 
 /** What only grpc-js says. */
@@ -164,4 +164,31 @@ test('whatever a refusal says arrives as it was said', async () => {
     code: 5,
     details: details.replace('\uD800', '\uFFFD'),
   })
+})
+
+const ZIPPED = { 'grpc-encoding': 'gzip' } as const
+const begin = (stream: { readonly write: (bytes: Buffer) => unknown }) =>
+  void stream.write(message('hello').subarray(0, 7))
+
+test('a call that grpc-js serves is given up in the same time, also one of a method that nobody knows', async () => {
+  await using echo = await openEcho({ patienceMs: 50 })
+  expect(await call(echo.session, begin, ZIPPED)).toMatchObject({ reset: constants.NGHTTP2_ENHANCE_YOUR_CALM })
+  const unknown = await call(echo.session, begin, { ':path': '/test.Service/None' })
+  expect(unknown).toMatchObject({ code: status.UNIMPLEMENTED, reset: constants.NGHTTP2_ENHANCE_YOUR_CALM })
+})
+
+test('what a call that grpc-js serves has sent so far counts as memory, too', async () => {
+  await using echo = await openEcho({ maxHeldBytes: 50_000, patienceMs: 60_000 })
+  const start = message('x'.repeat(90_000)).subarray(0, 60_000)
+  expect(await call(echo.session, (stream) => void stream.write(start), ZIPPED)).toMatchObject({
+    reset: constants.NGHTTP2_ENHANCE_YOUR_CALM,
+  })
+})
+
+test('a stream of requests lasts', async () => {
+  await using echo = await openEcho({ patienceMs: 50, endless: [PATH] })
+  let isOver = false
+  void call(echo.session, begin, ZIPPED).then(() => (isOver = true))
+  for (let times = 0; times < 3; times += 1) await call(echo.session, begin, { ':path': '/test.Service/None' })
+  expect(isOver).toBe(false)
 })

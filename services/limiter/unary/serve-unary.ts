@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import type { Server } from '@grpc/grpc-js'
 import { createArrivals } from './arrivals.ts'
+import { guardArrival } from './guard-arrival.ts'
 import type { UnaryMethod } from './method.ts'
 import { serveCall } from './serve-call.ts'
 import { parseTimeoutMs } from './timeout.ts'
@@ -12,6 +13,8 @@ const MAX_HELD_BYTES = 64 * 1024 * 1024
 type Options = {
   readonly server: Server
   readonly methods: readonly UnaryMethod[]
+  /** Paths of methods whose requests are streams, which may last; all others end soon, or are given up. */
+  readonly endless?: readonly string[]
   readonly patienceMs?: number
   readonly maxHeldBytes?: number
 }
@@ -21,7 +24,7 @@ type Options = {
  * than the decision itself. All that is unusual in a call – compressed, a timeout that makes no sense – is left to grpc-js,
  * which has to know the methods too.
  */
-export const serveUnary = ({ server, methods, ...limits }: Options): Disposable => {
+export const serveUnary = ({ server, methods, endless = [], ...limits }: Options): Disposable => {
   const { patienceMs = PATIENCE_MS, maxHeldBytes = MAX_HELD_BYTES } = limits
   const arrivals = createArrivals({ patienceMs, maxHeldBytes })
   const byPath = new Map(methods.map((method) => [method.path, method]))
@@ -35,7 +38,10 @@ export const serveUnary = ({ server, methods, ...limits }: Options): Disposable 
     const timeoutMs = typeof timeout === 'string' ? parseTimeoutMs(timeout) : undefined
     if (method !== undefined && isPlain(headers) && (timeoutMs !== undefined || timeout === undefined))
       serveCall(stream, { method, headers, timeoutMs, arrivals })
-    else for (const listener of others) Reflect.apply(listener, http2, event)
+    else {
+      for (const listener of others) Reflect.apply(listener, http2, event)
+      if (!endless.includes(headers[':path'] ?? '')) guardArrival(stream, arrivals)
+    }
   })
   return arrivals
 }
