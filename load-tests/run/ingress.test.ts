@@ -68,9 +68,9 @@ test('a narrow door refuses who comes while as many as it lets through are under
   const arrived = Promise.withResolvers<void>()
   await using target = await startTarget((_, response) => {
     held.push(() => response.end())
-    if (held.length === plants['narrow-door'].tamper.maxUnderWay) arrived.resolve()
+    if (held.length === 3) arrived.resolve()
   })
-  await using ingress = await startIngress(plants['narrow-door'].tamper)
+  await using ingress = await startIngress({ maxUnderWay: 3 })
   ingress.setTargets([target.port])
   const through = [get(ingress.url), get(ingress.url), get(ingress.url)]
   await arrived.promise

@@ -106,7 +106,10 @@ export const plants = {
     does: 'a limiter stands still for 300 ms of each second',
     limiter: (index) => (index === 0 ? preload(standing(300, 700)) : {}),
   },
-  'narrow-door': { does: 'the ingress refuses when more than 3 requests are under way', tamper: { maxUnderWay: 3 } },
+  'narrow-door': {
+    does: 'the ingress refuses who comes while another request is under way',
+    tamper: { maxUnderWay: 1 },
+  },
   leak: {
     does: 'limiters keep 1 MB more each second',
     limiter: () =>
