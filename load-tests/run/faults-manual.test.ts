@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
 import { manualSurroundings } from './faults-manual.ts'
@@ -47,4 +49,21 @@ test('a fault that cannot be made is said with no, or by the end of the input', 
   const ended = manualSurroundings(ending).makeFault('kill-primary')
   ending.input.end()
   await expect(ended).rejects.toThrow('nobody is there to make the fault kill-primary')
+})
+
+test('once nobody is asked any more, an open input does not keep the process alive', async () => {
+  const program = `
+    import { manualSurroundings } from ${JSON.stringify(import.meta.resolve('./faults-manual.ts'))}
+    {
+      using somebody = manualSurroundings()
+      await somebody.makeFault('store-away')
+    }`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  const ended = once(child, 'exit')
+  child.stdin.write('\n')
+  const [code] = await ended
+  child.stdin.destroy()
+  expect(code).toBe(0)
 })

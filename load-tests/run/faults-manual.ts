@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import type { Surroundings } from './control.ts'
 
 const instructions: Readonly<Record<string, string>> = {
@@ -10,12 +11,15 @@ const instructions: Readonly<Record<string, string>> = {
   'kill-primary': "Kill the primary that holds the client's bucket, and wait until a replica has taken over.",
 }
 
-type Terminal = { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream }
+type Terminal = { readonly input: Readable; readonly output: NodeJS.WritableStream }
 
-/** Says what to do and waits until somebody has done it. Metrics are k6's own business: `METRICS_URLS`. */
+/**
+ * Says what to do and waits until somebody has done it. Metrics are k6's own business: `METRICS_URLS`. Disposing of it lets go of the
+ * input, which would keep the process alive.
+ */
 export const manualSurroundings = (
   { input, output }: Terminal = { input: process.stdin, output: process.stderr },
-): Surroundings => ({
+): Surroundings & Disposable => ({
   makeFault: async (fault) => {
     const answer = await ask(
       { input, output },
@@ -24,6 +28,9 @@ export const manualSurroundings = (
     if (answer === undefined) throw new Error(`nobody is there to make the fault ${fault}: the input has ended`)
     if (answer.trim().toLowerCase() === 'no') throw new Error(`the fault ${fault} was not made`)
     return 'done, says who did it'
+  },
+  [Symbol.dispose]: () => {
+    input.destroy()
   },
 })
 

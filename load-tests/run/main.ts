@@ -46,7 +46,7 @@ const startHere = async ({ name, plant, faults }: Run, stack: AsyncDisposableSta
   const installation = stack.use(await startLocalInstallation(plan, plant))
   const { pages, makeFault } = localSurroundings(installation)
   const pretend = () => Promise.reject(new Error('planted: the fault is not made'))
-  const made = faults === 'manual' ? manualSurroundings().makeFault : makeFault
+  const made = faults === 'manual' ? stack.use(manualSurroundings()).makeFault : makeFault
   const control = stack.use(await startControl({ pages, makeFault: plant.pretends === true ? pretend : made }))
   return {
     BASE_URL: installation.url,
@@ -64,7 +64,7 @@ const startHere = async ({ name, plant, faults }: Run, stack: AsyncDisposableSta
 /** Somebody's installation: only faults and metrics that were asked for are of this program's making. */
 const useGiven = async ({ faults }: Run, stack: AsyncDisposableStack): Promise<Environment> => {
   if (faults === 'kubectl') return { CONTROL_URL: stack.use(await startControl(kubectlSurroundings())).url }
-  const control = stack.use(await startControl(manualSurroundings()))
+  const control = stack.use(await startControl(stack.use(manualSurroundings())))
   return { FAULTS_URL: control.url }
 }
 
