@@ -8,7 +8,6 @@ import type { Replicas } from './replicas.ts'
 const noReplicas = {
   scaleTo: () => Promise.reject(new Error('not asked for here')),
   limiterPorts: () => [],
-  pids: () => [],
   pages: () => Promise.resolve([]),
   [Symbol.asyncDispose]: () => Promise.resolve(),
 } satisfies Replicas

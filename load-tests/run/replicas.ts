@@ -14,20 +14,15 @@ export type ReplicaSettings = {
   readonly onServing: (apiPorts: readonly number[]) => void
 }
 
-type Replica = {
-  readonly limiter: RunningService
-  readonly api: RunningService
-  readonly limiterPort: number
-  readonly apiPort: number
-  readonly admin: readonly [limiter: AdminPort, api: AdminPort]
-}
+type Replica = { readonly limiter: Opened; readonly api: Opened }
+
+type Opened = { readonly service: RunningService; readonly port: number; readonly admin: AdminPort }
 
 type AdminPort = { readonly name: string; readonly url: string }
 
 export type Replicas = AsyncDisposable & {
   readonly scaleTo: (count: number) => Promise<void>
   readonly limiterPorts: () => readonly number[]
-  readonly pids: () => readonly number[]
   /** Of all that serve, and of those that have ended as they last were. */
   readonly pages: () => Promise<readonly MetricsPage[]>
 }
@@ -39,54 +34,37 @@ export const createReplicas = ({ limiter, api, services, onServing }: ReplicaSet
   const serving: Replica[] = []
   const ended: MetricsPage[] = []
   let started = 0
-  const tell = () => onServing(serving.map(({ apiPort }) => apiPort))
+  const tell = () => onServing(serving.map(({ api: { port } }) => port))
 
   const open = async (): Promise<Replica> => {
     const index = started
     started += 1
-    const [limiterPort, limiterAdmin, apiPort, apiAdmin] = [
-      await freePort(),
-      await freePort(),
-      await freePort(),
-      await freePort(),
-    ]
-    const runningLimiter = await openService(`${services}limiter/main.ts`, {
-      LIMITER_ADDRESS: `127.0.0.1:${limiterPort}`,
-      LIMITER_ADMIN_ADDRESS: `127.0.0.1:${limiterAdmin}`,
-      LOG_LEVEL: 'error',
+    await using opened = new AsyncDisposableStack()
+    const runningLimiter = await openService(`limiter ${index}`, `${services}limiter/main.ts`, (address, admin) => ({
+      LIMITER_ADDRESS: address,
+      LIMITER_ADMIN_ADDRESS: admin,
       ...limiter(index),
-    })
-    const runningApi = await openService(`${services}api/main.ts`, {
-      API_ADDRESS: `127.0.0.1:${apiPort}`,
-      API_ADMIN_ADDRESS: `127.0.0.1:${apiAdmin}`,
-      API_LIMITER: `127.0.0.1:${limiterPort}`,
-      LOG_LEVEL: 'error',
+    }))
+    opened.use(runningLimiter.service)
+    const runningApi = await openService(`api ${index}`, `${services}api/main.ts`, (address, admin) => ({
+      API_ADDRESS: address,
+      API_ADMIN_ADDRESS: admin,
+      API_LIMITER: `127.0.0.1:${runningLimiter.port}`,
       ...api(index),
-    })
-    return {
-      limiter: runningLimiter,
-      api: runningApi,
-      limiterPort,
-      apiPort,
-      admin: [
-        { name: `limiter ${index}`, url: `http://127.0.0.1:${limiterAdmin}/metrics` },
-        { name: `api ${index}`, url: `http://127.0.0.1:${apiAdmin}/metrics` },
-      ],
-    }
+    }))
+    opened.move()
+    return { limiter: runningLimiter, api: runningApi }
   }
 
   /** Out of the ingress, then the API, then the limiter that it asks: each finishes what it has begun. */
   const close = async (replica: Replica) => {
     serving.splice(serving.indexOf(replica), 1)
     tell()
-    const [limiterPage, apiPage] = replica.admin
-    ended.push(await read(apiPage))
-    const apiEnd = await replica.api.stop('SIGTERM')
-    ended.push(await read(limiterPage))
-    const limiterEnd = await replica.limiter.stop('SIGTERM')
-    for (const { code } of [apiEnd, limiterEnd])
-      if (code !== 0)
-        throw new Error(`a replica ended with ${code}: ${replica.api.output()}${replica.limiter.output()}`)
+    for (const { service, admin } of [replica.api, replica.limiter]) {
+      ended.push(await read(admin))
+      const { code } = await service.stop('SIGTERM')
+      if (code !== 0) throw new Error(`${admin.name} ended with ${code}: ${service.output()}`)
+    }
   }
 
   return {
@@ -101,26 +79,39 @@ export const createReplicas = ({ limiter, api, services, onServing }: ReplicaSet
         if (last !== undefined) await close(last)
       }
     },
-    limiterPorts: () => serving.map(({ limiterPort }) => limiterPort),
-    pids: () => serving.flatMap(({ limiter: one, api: other }) => [one.process.pid ?? 0, other.process.pid ?? 0]),
-    pages: async () => [...ended, ...(await Promise.all(serving.flatMap(({ admin }) => admin).map(read)))],
+    limiterPorts: () => serving.map(({ limiter: { port } }) => port),
+    pages: async () => {
+      const running = serving.flatMap((replica) => [replica.limiter.admin, replica.api.admin])
+      return [...ended, ...(await Promise.all(running.map(read)))]
+    },
     [Symbol.asyncDispose]: async () => {
       for (const replica of serving.toReversed()) {
-        await replica.api[Symbol.asyncDispose]()
-        await replica.limiter[Symbol.asyncDispose]()
+        await replica.api.service[Symbol.asyncDispose]()
+        await replica.limiter.service[Symbol.asyncDispose]()
       }
     },
   }
 }
 
-/** On a machine that is busy with other things a start may run into a deadline of its own: it is tried again. */
+/**
+ * On a machine that is busy with other things a start may run into a deadline of its own, and a port that was free may be the near end
+ * of somebody's connection a moment later: it is tried again, on other ports.
+ */
 const MOST_STARTS = 3
 
-const openService = async (program: string, settings: Settings, starts = 1): Promise<RunningService> => {
-  const started = await startService(program, settings)
-  if (started.ok) return started.service
-  if (starts === MOST_STARTS) throw new Error(`${program} did not start: ${started.output}`)
-  return openService(program, settings, starts + 1)
+const openService = async (
+  name: string,
+  program: string,
+  settingsAt: (address: string, admin: string) => Settings,
+  starts = 1,
+): Promise<Opened> => {
+  const [port, adminPort] = [await freePort(), await freePort()]
+  const settings = settingsAt(`127.0.0.1:${port}`, `127.0.0.1:${adminPort}`)
+  const started = await startService(program, { LOG_LEVEL: 'error', ...settings })
+  if (started.ok)
+    return { service: started.service, port, admin: { name, url: `http://127.0.0.1:${adminPort}/metrics` } }
+  if (starts === MOST_STARTS) throw new Error(`${name} did not start: ${started.output}`)
+  return openService(name, program, settingsAt, starts + 1)
 }
 
 const read = async ({ name, url }: AdminPort): Promise<MetricsPage> => {
