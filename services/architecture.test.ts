@@ -60,6 +60,7 @@ const rooms: Readonly<Record<string, Room>> = {
     libraries: ['@grpc/grpc-js', '@grpc/proto-loader', '@grpc/reflection', 'grpc-health-check'],
   },
   'limiter/telemetry': { imports: ['contract', 'seams', 'platform', 'limiter/core'], libraries: [] },
+  'limiter/console': { imports: ['contract', 'platform', 'limiter/core'], libraries: [] },
   'limiter-client/channel': { imports: ['contract', 'seams', 'wire'], libraries: [] },
   'limiter-client/replicas': { imports: ['contract', 'seams', 'wire', 'limiter-client/channel'], libraries: [] },
   'limiter-client': {

@@ -139,7 +139,7 @@ const describe = (
 Weir is serving.
 
   API       ${api}   (probes and metrics: ${apiAdmin})
-  Limiter   ${limiter}   gRPC weir.v1.RateLimit/ShouldAllow   (policies and metrics: ${limiterAdmin})
+  Limiter   ${limiter}   gRPC weir.v1.RateLimit/ShouldAllow   (console, policies and metrics: ${limiterAdmin})
   Policies  ${environment['LIMITER_POLICIES']}   (edit them: they are in force after about a second)
 
 ${printedKeys}

@@ -13,7 +13,10 @@ const packages = [
 ] as const
 
 /** What only the tests of `--mode e2e` run against. */
-const e2ePackages = [{ name: 'prometheus', program: 'promtool' }] as const
+const e2ePackages = [
+  { name: 'chromium', program: 'chromium' },
+  { name: 'prometheus', program: 'promtool' },
+] as const
 
 type Wanted = readonly { readonly name: string; readonly program: string }[]
 

@@ -98,6 +98,7 @@ const verify = async (filters: readonly string[]) => {
   }
   return [
     await check('types', binary('tsc'), '--noEmit'),
+    await check('types of the console', binary('tsc'), '--project', 'services/limiter/console/page'),
     await check('lint', binary('biome'), 'check', '--error-on-warnings'),
     await runTests(filters),
   ]

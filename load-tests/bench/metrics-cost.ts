@@ -51,7 +51,7 @@ const openLimiter = (observer: Observer) => {
 
 const top = createTopOffenders(monotonicUs())
 const observed = observeRefusals({
-  observer: publishChecks(createMetrics(), monotonicUs),
+  observer: publishChecks(createMetrics(), monotonicUs).observer,
   top,
   subjectOf: () => 'client',
   log: () => {},

@@ -14,12 +14,14 @@ import { adminRoutes } from './admin-routes.ts'
 import { type AdminCall, createAudit, shownProblem } from './audit.ts'
 import { createLimiter } from './core/limiter.ts'
 import type { Refused } from './listen/listener.ts'
+import { openConsole } from './open-console.ts'
 import { openRehearsal } from './open-rehearsal.ts'
 import { openStore } from './open-store.ts'
 import { openTls } from './open-tls.ts'
 import { changesOf } from './policies/changes.ts'
 import { openLivePolicies } from './policies/live.ts'
 import { type Admin, createRpcServer } from './rpc/server.ts'
+import { carriesToken } from './rpc/token.ts'
 import { readLimiterSettings } from './settings.ts'
 import { startCanary } from './telemetry/canary.ts'
 import { publishChecks } from './telemetry/check-metrics.ts'
@@ -79,12 +81,13 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
     publishWitnesses(metrics, () => readStats().witnesses)
   }
   const top = createTopOffenders(monotonicUs())
+  const checks = publishChecks(metrics, monotonicUs)
   const deciding = createLimiter({
     policies: policies.current,
     store: store.store,
     localStore: store.localStore,
     observer: observeRefusals({
-      observer: publishChecks(metrics, monotonicUs),
+      observer: checks.observer,
       top,
       subjectOf: (domain) => policies.current().get(domain)?.subject,
       log: (refusal) => log.info({ event: 'check.refused', ...refusal }, 'refused'),
@@ -105,20 +108,36 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   const { limiter } = rehearsal
 
   let draining = false
+  const isDraining = () => draining
+  const operatorConsole = openConsole({
+    limiter,
+    admin: admin.value && {
+      carriesToken: (sent) => carriesToken(sent, admin.value?.readToken ?? (async () => undefined)),
+      log: admin.value.log,
+    },
+    checks: checks.read,
+    violations: conservation.violations,
+    store: { kind: settings.LIMITER_STORE.kind, stats: store.stats },
+    status: policies.status,
+    isDraining,
+    monotonicUs,
+    timers: systemTimers,
+  })
   const routes = adminRoutes({
     metrics,
     policies,
     top: () => top.read(monotonicUs()),
     rehearsal: rehearsal.page,
-    isDraining: () => draining,
+    isDraining,
   })
   const adminServer = await openAdminServer({
     setting: 'LIMITER_ADMIN_ADDRESS',
     address: settings.LIMITER_ADMIN_ADDRESS,
-    routes,
+    routes: { ...routes, ...operatorConsole.routes },
   })
   if (!adminServer.ok) return { ok: false, faults: [adminServer.fault] }
   resources.use(adminServer.server)
+  resources.use(operatorConsole)
 
   const server = resources.use(
     createRpcServer({

@@ -42,11 +42,11 @@ export const readRules = (): readonly Rule[] =>
 
 export const runbook = readFileSync(new URL('../../deploy/RUNBOOK.md', import.meta.url), 'utf8')
 
-/** Variables as Grafana puts them in when "All" is chosen, and a rate over four scrapes. */
-export const substituted = (expr: string, { templating }: Dashboard) =>
+/** Variables as Grafana puts them in when "All" is chosen. */
+export const substituted = (expr: string, { templating }: Dashboard, rateInterval = '1m') =>
   templating.list.reduce(
     (text, { name, allValue }) => text.replaceAll(new RegExp(`\\$${name}\\b`, 'g'), allValue ?? ''),
-    expr.replaceAll('$__rate_interval', '1m'),
+    expr.replaceAll('$__rate_interval', rateInterval),
   )
 
 const ofDashboards = (): readonly Expression[] =>

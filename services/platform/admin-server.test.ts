@@ -41,6 +41,22 @@ test('unknown paths, other methods and pages that fail get a status that says so
   expect(await status('/livez')).toBe(200)
 })
 
+test('a question is answered by POST, in JSON and of a bounded size, so that no page of another site can ask it', async () => {
+  await using server = await open({
+    '/ask': { post: async ({ body, authorization }) => json({ body, authorization }) },
+    '/livez': () => text(200, 'alive'),
+  })
+  const ask = (body: string, headers: Readonly<Record<string, string>> = { 'content-type': 'application/json' }) =>
+    fetch(`http://127.0.0.1:${server.port}/ask`, { method: 'POST', body, headers })
+  const answered = await ask('{"a":1}', { 'content-type': 'application/json', authorization: 'Bearer x' })
+  expect(await answered.json()).toEqual({ body: { a: 1 }, authorization: 'Bearer x' })
+  expect((await ask('{"a":1}', { 'content-type': 'text/plain' })).status).toBe(415)
+  expect((await ask('{"a":')).status).toBe(400)
+  expect((await ask(JSON.stringify('x'.repeat(200_000)))).status).toBe(413)
+  const wrong = await fetch(`http://127.0.0.1:${server.port}/ask`)
+  expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'POST'])
+})
+
 test('an address in use is a fault that names the setting', async () => {
   await using server = await open({})
   const address = { kind: 'tcp', host: '127.0.0.1', port: server.port } as const

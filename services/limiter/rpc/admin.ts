@@ -1,5 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
-import type { handleUnaryCall, Metadata, ServerUnaryCall } from '@grpc/grpc-js'
+import type { handleUnaryCall, ServerUnaryCall } from '@grpc/grpc-js'
 import type { Check } from '../../contract/check.ts'
 import { decodeAdminCheck, encodeQuotas } from '../../wire/admin.ts'
 import { type AdminDefinition, adminService } from '../../wire/protocol.ts'
@@ -7,6 +6,7 @@ import type { Limiter } from '../core/limiter.ts'
 import { type Decoded, tolerant } from './decoded.ts'
 import { guarded, type OnBug } from './guarded.ts'
 import { type CallFault, statusOf } from './status.ts'
+import { carriesToken, type ReadToken } from './token.ts'
 
 type AdminMessage = Parameters<typeof decodeAdminCheck>[0]
 type MessageOf<Name extends 'Peek' | 'Reset'> = ReturnType<AdminDefinition[Name]['requestDeserialize']>
@@ -27,8 +27,7 @@ export type AdminCallLog = (call: {
 type Options = {
   readonly limiter: Limiter
   readonly onBug: OnBug
-  /** Read anew for each call, so that a token can be replaced without a restart. `undefined`: cannot be read, nobody gets in. */
-  readonly readToken: () => Promise<string | undefined>
+  readonly readToken: ReadToken
   readonly log: AdminCallLog
 }
 
@@ -42,7 +41,7 @@ export const createAdmin = ({ limiter, onBug, readToken, log }: Options) => {
       metadata,
       request,
     }: ServerUnaryCall<Decoded<Message>, Response>): Promise<Response | CallFault> => {
-      if (!(await carriesToken(metadata, readToken))) return { kind: 'unauthenticated' }
+      if (!(await carriesToken(metadata.get('authorization')[0], readToken))) return { kind: 'unauthenticated' }
       if (!request.ok) return request
       const parsed = decodeAdminCheck(request.message)
       return parsed.ok ? answer(parsed.check, request.message) : parsed.fault
@@ -79,12 +78,3 @@ const policiesOf = (answered: object) =>
   'policies' in answered && Array.isArray(answered.policies) ? { policies: answered.policies.map(String) } : {}
 
 const isFault = (answered: object): answered is CallFault => 'kind' in answered
-
-const carriesToken = async (metadata: Metadata, readToken: Options['readToken']) => {
-  const token = await readToken()
-  const sent = metadata.get('authorization')[0]
-  // Digests are of one length, so that the comparison tells nothing of the token's.
-  return token !== undefined && typeof sent === 'string' && timingSafeEqual(digest(sent), digest(`Bearer ${token}`))
-}
-
-const digest = (text: string) => createHash('sha256').update(text).digest()

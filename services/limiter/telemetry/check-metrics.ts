@@ -4,8 +4,19 @@ import type { Metrics } from '../../platform/metrics.ts'
 import { createTally } from '../../platform/tally.ts'
 import type { Observer } from '../core/observer.ts'
 
+/** What was counted so far, for the console. */
+export type CheckCounts = {
+  readonly decisions: ReturnType<ReturnType<typeof createTally<'domain' | 'policy' | 'verdict' | 'basis'>>['read']>
+  readonly inFlight: number
+  /** Checks by how long they took, the bounds in seconds. */
+  readonly durations: { readonly boundsS: readonly number[]; readonly counts: readonly number[] }
+}
+
 /** Declares what the limiter publishes of the checks that it answers; the observer returned is what it counts with. */
-export const publishChecks = (metrics: Metrics, monotonicUs: () => number): Observer => {
+export const publishChecks = (
+  metrics: Metrics,
+  monotonicUs: () => number,
+): { readonly observer: Observer; readonly read: () => CheckCounts } => {
   const decisions = createTally(['domain', 'policy', 'verdict', 'basis'])
   const shadows = createTally(['domain', 'policy', 'verdict'])
   const uncountable = createTally(['domain', 'policy'])
@@ -44,7 +55,7 @@ export const publishChecks = (metrics: Metrics, monotonicUs: () => number): Obse
     read: () => [{ labels: {}, value: inFlight }],
   })
 
-  return {
+  const observer: Observer = {
     asked: () => {
       inFlight += 1
       return monotonicUs()
@@ -59,6 +70,12 @@ export const publishChecks = (metrics: Metrics, monotonicUs: () => number): Obse
     },
     uncountable: (domain, { name }) => uncountable.add(domain, name),
   }
+  const read = () => ({
+    decisions: decisions.read(),
+    inFlight,
+    durations: { boundsS: durationBoundsS, counts: duration.read().counts },
+  })
+  return { observer, read }
 }
 
 const policyOf = (decision: Decision) => ('policy' in decision ? decision.policy : '')

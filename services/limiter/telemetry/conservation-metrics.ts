@@ -40,5 +40,7 @@ export const publishConservation = (metrics: Metrics) => {
       canaryTokens += grantedTokens
       if (overdrawn) violations.add('canary')
     },
+    /** Of all kinds, so far. */
+    violations: () => violations.read().reduce((sum, { value }) => sum + value, 0),
   }
 }

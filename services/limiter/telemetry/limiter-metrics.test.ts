@@ -30,7 +30,7 @@ const published = async (metrics: Metrics) => {
 
 test('answers are counted by policy, verdict and basis, and never by client', async () => {
   const metrics = createMetrics()
-  const observer = publishChecks(metrics, () => 0)
+  const { observer } = publishChecks(metrics, () => 0)
   const shadows = [{ policy: policyName('rehearsed'), verdict: 'deny' }] as const
   observer.answered(check, { decision: { verdict: 'allow', basis: 'no_policy' }, shadows: [] }, observer.asked())
   for (let index = 0; index < 3; index += 1)
@@ -56,7 +56,7 @@ test('answers are counted by policy, verdict and basis, and never by client', as
 test('checks in flight and how long they took are seen, also of one that a bug ended', async () => {
   const metrics = createMetrics()
   let nowUs = 0
-  const observer = publishChecks(metrics, () => nowUs)
+  const { observer } = publishChecks(metrics, () => nowUs)
   const [first, second] = [observer.asked(), observer.asked()]
   observer.asked()
   nowUs = 700
