@@ -23,6 +23,7 @@ test('a credential in any input of running processes is in no log line, metric, 
     apiKey: secret(),
     policy: secret(),
     wrongPolicy: secret(),
+    candidate: secret(),
     storePassword: secret(),
     adminToken: secret(),
     wrongToken: secret(),
@@ -49,12 +50,16 @@ test('a credential in any input of running processes is in no log line, metric, 
     OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer ${planted.collectorHeader}`,
     OTEL_BSP_SCHEDULE_DELAY: '50',
   }
+  const candidateFile = folder.at('candidate.yaml')
+  const override = `overrides:\n  - { policy: free, client: "${planted.candidate}", capacity: 5 }\n`
+  await writeFile(candidateFile, `${policyText}${override}`)
   await using installation = await openInstallation({
     limiters: 1,
     store: `redis://127.0.0.1:${redis.port}`,
     limiterSettings: {
       LIMITER_STORE_PASSWORD_FILE: passwordFile,
       LIMITER_ADMIN_TOKEN_FILE: `${passwordFile}.token`,
+      LIMITER_CANDIDATE_POLICIES: candidateFile,
       LOG_LEVEL: 'trace',
       ...traced,
     },
@@ -117,7 +122,7 @@ test('a credential in any input of running processes is in no log line, metric, 
   expect(receiver.raw()).toContain('weir=kept')
 
   const pages = await Promise.all(
-    ['/metrics', '/top', '/policies', '/livez', '/readyz'].map((path) => limiter.page(path)),
+    ['/metrics', '/top', '/policies', '/policies/diff', '/livez', '/readyz'].map((path) => limiter.page(path)),
   )
   const apiPages = await Promise.all(['/metrics', '/livez', '/readyz'].map((path) => api.page(path)))
   const seen = {
@@ -131,6 +136,7 @@ test('a credential in any input of running processes is in no log line, metric, 
   expect(seen['log of the limiter']).toContain('refused')
   expect(seen['log of the limiter']).toContain('policies rejected')
   expect(seen['pages of the limiter']).toContain('refusedAtLeast')
+  expect(seen['pages of the limiter']).toContain('wouldBeRefused')
   const found = Object.entries(seen).flatMap(([where, text]) =>
     Object.entries({ ...planted, ...inUrls }).flatMap(([what, value]) =>
       text.includes(value) ? [`${what} in ${where}`] : [],
