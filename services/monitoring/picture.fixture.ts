@@ -25,6 +25,7 @@ export const drawDashboard = ({ title }: Dashboard, data: readonly PanelData[], 
   const [width, height] = [24 * COLUMN + GAP, TITLE + bottom * ROW + GAP]
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, Roboto, 'DejaVu Sans', sans-serif" font-size="12" fill="#51666c">`,
+    `<title>${title}</title>`,
     `<rect width="${width}" height="${height}" fill="#eef2f3"/>`,
     text({ x: GAP + 4, y: 33 }, title, 'font-size="20" font-weight="600" fill="#12262b"'),
     ...data.map((one) => drawPanel(one, span)),
