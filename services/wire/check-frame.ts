@@ -94,6 +94,7 @@ export const decodeCheckFrame = (bytes: Buffer): DecodedCheckFrame => {
   const checks: ParsedCheck[] = []
   let firstId = 0
   let traces: Map<number, TraceContext> | undefined
+  let traced = 0
   try {
     while (reader.at() < bytes.length) {
       const tag = reader.varint(bytes.length)
@@ -101,7 +102,8 @@ export const decodeCheckFrame = (bytes: Buffer): DecodedCheckFrame => {
         if (checks.length === MAX_FRAME_CHECKS) return TOO_MANY_CHECKS
         checks.push(readKnownCheck(bytes, reader, reader.end(bytes.length)))
       } else if (tag === FIRST_ID) firstId = reader.varint(bytes.length) >>> 0
-      else if (tag === TRACED) {
+      else if (tag === TRACED && traced < MAX_FRAME_CHECKS) {
+        traced += 1
         const { index, context } = readTracedCheck(reader, reader.end(bytes.length))
         if (context !== undefined && index < MAX_FRAME_CHECKS) {
           traces ??= new Map()

@@ -117,7 +117,8 @@ describe('a frame of checks', () => {
     const { frames } = encodeCheckFrames(0, many, traces)
     const found = frames.flatMap((bytes) => {
       expect(bytes.length).toBeLessThanOrEqual(MAX_FRAME_BYTES)
-      return checksOf(bytes).checks.map((check, index) => [check, tracesOf(bytes)?.get(index)])
+      const ofChecks = tracesOf(bytes)
+      return checksOf(bytes).checks.map((check, index) => [check, ofChecks?.get(index)])
     })
     expect(found).toEqual(many.map((check, index) => [check, traces[index]]))
   })
@@ -133,6 +134,17 @@ describe('a frame of checks', () => {
       expect(checksOf(theirs)).toEqual({ firstId: 1, checks: [check] })
       expect(tracesOf(theirs)).toBeUndefined()
     }
+  })
+
+  test('with more traces than checks it may hold is read without the rest', () => {
+    const check = withAttribute('a')
+    const traceparent = `00-${'1'.repeat(32)}-${'1'.repeat(16)}-01`
+    const nowhere = Array.from({ length: MAX_FRAME_CHECKS }, () => ({ index: 1, traceparent: 'nonsense' }))
+    const traced = [...nowhere, { index: 0, traceparent }]
+    expect(tracesOf(requestSerialize({ checks: [encodeCheck(check)], traced: traced.slice(1) }))).toEqual(
+      new Map([[0, trace(1)]]),
+    )
+    expect(tracesOf(requestSerialize({ checks: [encodeCheck(check)], traced }))).toBeUndefined()
   })
 
   test('holds at most 1,000 checks and 1 MiB; more go into further frames, with ids that count on', () => {
