@@ -4,7 +4,7 @@ import type { Answer, Decision } from '../../contract/decision.ts'
 import { count, type Stores } from './count.ts'
 import { decide, decideUncounted } from './decide.ts'
 import type { Matched } from './match.ts'
-import type { AskedBucket, BucketStore, Reading, Settle } from './store.ts'
+import { type AskedBucket, type BucketStore, bucketName, type Reading, type Settle } from './store.ts'
 import { stretchedNano } from './stretched.ts'
 
 /** A part of a request: what applies to it, and what it costs. 0 charges nothing, and asks whether a token is left. */
@@ -48,8 +48,6 @@ const impossibleAnswer = (part: CountedPart | undefined): Answer | undefined => 
 type Charge = { readonly asked: AskedBucket; readonly cost: number }
 type Charges = ReadonlyMap<string, Charge>
 
-const nameOf = ({ group, key }: AskedBucket) => `${group} ${key}`
-
 /** How many buckets a request would be charged to. */
 export const countBuckets = (parts: readonly CountedPart[]) => chargesOf(parts).size
 
@@ -59,7 +57,7 @@ const chargesOf = (parts: readonly CountedPart[]): Charges => {
     for (const { matched, cost } of parts)
       for (const { asked } of matched)
         if (asked.group.startsWith('s:') === isOwn) {
-          const name = nameOf(asked)
+          const name = bucketName(asked)
           charges.set(name, { asked, cost: cost + (charges.get(name)?.cost ?? 0) })
         }
   }
@@ -87,7 +85,7 @@ const takeAll = async (charges: Charges, { store, lookOnly }: Take): Promise<Tak
     if (outcome.kind === 'unavailable') return { kind: 'away', settle: outcome.settle } as const
     for (const [index, { asked }] of some.entries()) {
       const reading = outcome.readings[index]
-      if (reading !== undefined) readings.set(nameOf(asked), reading)
+      if (reading !== undefined) readings.set(bucketName(asked), reading)
     }
     return outcome
   }
@@ -100,11 +98,11 @@ const takeAll = async (charges: Charges, { store, lookOnly }: Take): Promise<Tak
     if (looked.kind === 'away') return looked
     basis = looked.basis
     for (const { asked, cost } of all) {
-      const reading = readings.get(nameOf(asked))
+      const reading = readings.get(bucketName(asked))
       if (reading !== undefined)
-        readings.set(nameOf(asked), { ...reading, held: holdsCost(reading, asked.rule, needOf(cost)) })
+        readings.set(bucketName(asked), { ...reading, held: holdsCost(reading, asked.rule, needOf(cost)) })
     }
-    if (lookOnly || all.some(({ asked }) => asked.enforced && readings.get(nameOf(asked))?.held === false))
+    if (lookOnly || all.some(({ asked }) => asked.enforced && readings.get(bucketName(asked))?.held === false))
       return { kind: 'taken', basis, charges, readings }
   }
   for (const [cost, some] of byCost) {
@@ -122,10 +120,10 @@ const holdsCost = ({ bucket, stretch }: Reading, rule: Rule, cost: number) =>
 
 const answerOf = ({ matched, cost }: CountedPart, { basis, charges, readings }: Taken): Answer => {
   if (matched.length === 0) return { decision: { verdict: 'allow', basis: 'no_policy' }, shadows: [] }
-  const own = matched.flatMap(({ asked }) => readings.get(nameOf(asked)) ?? [])
-  const granted = matched.every(({ asked }) => !asked.enforced || readings.get(nameOf(asked))?.held === true)
+  const own = matched.flatMap(({ asked }) => readings.get(bucketName(asked)) ?? [])
+  const granted = matched.every(({ asked }) => !asked.enforced || readings.get(bucketName(asked))?.held === true)
   // A bucket that several parts share must hold what all of them take.
-  const needed = matched.map(({ asked }) => charges.get(nameOf(asked))?.cost ?? cost)
+  const needed = matched.map(({ asked }) => charges.get(bucketName(asked))?.cost ?? cost)
   return decide(matched, needOf(Math.max(...needed)), {
     kind: 'counted',
     basis,

@@ -9,6 +9,9 @@ export type BucketKey = Brand<'BucketKey'>
 
 export type BucketRef = { readonly group: GroupKey; readonly key: BucketKey }
 
+/** One text for both: no group holds a space. */
+export const bucketName = ({ group, key }: BucketRef) => `${group} ${key}`
+
 /** A bucket that a take asks: an enforced one decides with the others, one in shadow only counts. */
 export type AskedBucket = BucketRef & { readonly rule: Rule; readonly enforced: boolean }
 

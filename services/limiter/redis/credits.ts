@@ -1,5 +1,5 @@
 import { type Bucket, refill } from '../../bucket/bucket.ts'
-import type { AskedBucket } from '../core/store.ts'
+import { type AskedBucket, bucketName } from '../core/store.ts'
 
 /** Credit is forgotten, and a token with it, when it is older or when there is more of it. */
 const LIFETIME_US = 2_000_000
@@ -31,14 +31,13 @@ type Account = { readonly credits: Credit[]; readonly after: Bucket; readonly ke
 export const createCredits = (monotonicUs: () => number): Credits => {
   // In the order of the last payment.
   const accounts = new Map<string, Account>()
-  const nameOf = ({ group, key }: AskedBucket) => `${group} ${key}`
 
   const open = (asked: AskedBucket) => {
-    const account = accounts.get(nameOf(asked))
+    const account = accounts.get(bucketName(asked))
     const now = monotonicUs()
     const credits = account?.credits.filter(({ expiresAtUs }) => expiresAtUs > now) ?? []
     if (account === undefined || credits.length === 0) {
-      accounts.delete(nameOf(asked))
+      accounts.delete(bucketName(asked))
       return undefined
     }
     const missing = refill(
@@ -51,8 +50,8 @@ export const createCredits = (monotonicUs: () => number): Credits => {
   }
 
   const store = (asked: AskedBucket, account: Account) => {
-    accounts.delete(nameOf(asked))
-    accounts.set(nameOf(asked), account)
+    accounts.delete(bucketName(asked))
+    accounts.set(bucketName(asked), account)
     if (accounts.size <= MAX_BUCKETS) return
     for (const oldest of accounts.keys().take(1)) accounts.delete(oldest)
   }
@@ -64,7 +63,7 @@ export const createCredits = (monotonicUs: () => number): Credits => {
       store(asked, { credits: [...(open(asked)?.credits ?? []), credit], after, keptAtUs })
     },
     take: (asked, costTokens) => {
-      if (!accounts.has(nameOf(asked))) return undefined
+      if (!accounts.has(bucketName(asked))) return undefined
       const account = open(asked)
       const index = account?.credits.findIndex((credit) => credit.costTokens === costTokens) ?? -1
       if (account === undefined || index < 0) return undefined
@@ -73,12 +72,13 @@ export const createCredits = (monotonicUs: () => number): Credits => {
       return credit
     },
     has: (asked, costTokens) =>
-      accounts.has(nameOf(asked)) && (open(asked)?.credits.some((credit) => credit.costTokens === costTokens) ?? false),
+      accounts.has(bucketName(asked)) &&
+      (open(asked)?.credits.some((credit) => credit.costTokens === costTokens) ?? false),
     putBack: (asked, credit) => {
-      const account = accounts.get(nameOf(asked))
+      const account = accounts.get(bucketName(asked))
       if (account !== undefined) store(asked, { ...account, credits: [...account.credits, credit] })
     },
-    forget: (asked) => accounts.delete(nameOf(asked)),
+    forget: (asked) => accounts.delete(bucketName(asked)),
   }
 }
 

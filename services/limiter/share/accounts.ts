@@ -1,7 +1,6 @@
 import { type Bucket, chargeNano, nanoTokens, refill } from '../../bucket/bucket.ts'
-import type { AskedBucket } from '../core/store.ts'
+import { type AskedBucket, bucketName } from '../core/store.ts'
 import { stretchedNano } from '../core/stretched.ts'
-import { nameOf } from './remembered.ts'
 
 /** Beyond it the fullest go, whose loss gives away the least. */
 const MAX_ACCOUNTS = 100_000
@@ -58,7 +57,7 @@ export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_AC
   const openAccount = (asked: AskedBucket, { local, stretch }: Share) => {
     if (accounts.size >= maxAccounts) evict()
     const account: Account = { asked, stretch, base: local, local, owedNano: 0, unsettled: 0 }
-    accounts.set(nameOf(asked), account)
+    accounts.set(bucketName(asked), account)
     return account
   }
 
@@ -81,13 +80,13 @@ export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_AC
   }
 
   const look = (asked: AskedBucket): Share => {
-    const account = accounts.get(nameOf(asked))
+    const account = accounts.get(bucketName(asked))
     if (account === undefined) return { local: recall(asked), stretch: 1 / part(asked) }
     return { local: bringUpToDate(account).local, stretch: account.stretch }
   }
 
   const add = (asked: AskedBucket, share: Share, weightNano: number, owedNano: number) => {
-    const account = bringUpToDate(accounts.get(nameOf(asked)) ?? openAccount(asked, share))
+    const account = bringUpToDate(accounts.get(bucketName(asked)) ?? openAccount(asked, share))
     const { deficitNano, atUs } = chargeNano(account.local, weightNano)
     account.local = { deficitNano: Math.min(deficitNano, nanoTokens(asked.rule.capacityTokens)), atUs }
     account.owedNano += owedNano
@@ -100,7 +99,7 @@ export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_AC
     charge: (asked, share, costTokens) =>
       add(asked, share, stretchedNano(costTokens, asked.rule, share.stretch), nanoTokens(costTokens)),
     unsettled: (asked, costTokens) => {
-      const account = accounts.get(nameOf(asked))
+      const account = accounts.get(bucketName(asked))
       if (account === undefined) return () => {}
       account.unsettled += 1
       return (charged) => {
@@ -113,8 +112,8 @@ export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_AC
       }
     },
     close: (asked) => {
-      const account = accounts.get(nameOf(asked))
-      accounts.delete(nameOf(asked))
+      const account = accounts.get(bucketName(asked))
+      accounts.delete(bucketName(asked))
       return account === undefined ? undefined : bringUpToDate(account)
     },
     owe: (asked, nano) => {
@@ -126,8 +125,8 @@ export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_AC
         .values()
         .filter(isReady)
         .map(({ asked }) => asked),
-    isPayable: (asked) => isReady(accounts.get(nameOf(asked))),
-    forget: (asked) => accounts.delete(nameOf(asked)),
+    isPayable: (asked) => isReady(accounts.get(bucketName(asked))),
+    forget: (asked) => accounts.delete(bucketName(asked)),
     size: () => accounts.size,
     evicted: () => evicted,
   }

@@ -1,5 +1,5 @@
 import { type Bucket, refill } from '../../bucket/bucket.ts'
-import type { AskedBucket, Reading } from '../core/store.ts'
+import { type AskedBucket, bucketName, type Reading } from '../core/store.ts'
 
 /** Beyond it the bucket that was asked for the first time longest ago is forgotten. */
 const MAX_BUCKETS = 100_000
@@ -49,7 +49,7 @@ export const createRemembered = (monotonicUs: () => number, maxBuckets = MAX_BUC
 
   return {
     learn: (asked, { bucket: { deficitNano }, grantedTokens = 0 }, ownTokens) => {
-      const name = nameOf(asked)
+      const name = bucketName(asked)
       const nowUs = monotonicUs()
       const known = entries.get(name)
       if (deficitNano === 0) {
@@ -73,23 +73,21 @@ export const createRemembered = (monotonicUs: () => number, maxBuckets = MAX_BUC
       known.grantedTokens = grantedTokens
       known.askedAtUs = nowUs
     },
-    recall: (asked) => refill(entries.get(nameOf(asked))?.bucket, asked.rule, monotonicUs()),
+    recall: (asked) => refill(entries.get(bucketName(asked))?.bucket, asked.rule, monotonicUs()),
     part: (asked) => {
-      const known = entries.get(nameOf(asked))
+      const known = entries.get(bucketName(asked))
       if (known === undefined || monotonicUs() - known.askedAtUs > STALE_US) return undefined
       return partOf(known) ?? known.part
     },
     assume: (asked, bucket) => {
-      const known = entries.get(nameOf(asked))
-      if (known === undefined) add(nameOf(asked), bucket, 0, monotonicUs())
+      const known = entries.get(bucketName(asked))
+      if (known === undefined) add(bucketName(asked), bucket, 0, monotonicUs())
       else known.bucket = bucket
     },
-    forget: (asked) => entries.delete(nameOf(asked)),
+    forget: (asked) => entries.delete(bucketName(asked)),
     size: () => entries.size,
   }
 }
-
-export const nameOf = ({ group, key }: AskedBucket) => `${group} ${key}`
 
 const partOf = ({ window: { asked, ownTokens, fromTokens }, grantedTokens }: Entry) => {
   const all = grantedTokens - fromTokens
