@@ -3,6 +3,7 @@ import { status } from '@grpc/grpc-js'
 import type { Arrivals } from './arrivals.ts'
 import type { Refusal, Reply, RequestHeaders, UnaryMethod } from './method.ts'
 import { createRequestBody, framed } from './request-body.ts'
+import type { AtTurnEnd } from './turn.ts'
 
 type Options = {
   readonly method: UnaryMethod
@@ -10,10 +11,11 @@ type Options = {
   /** How long the caller waits; `undefined`: for ever. */
   readonly timeoutMs: number | undefined
   readonly arrivals: Arrivals
+  readonly atTurnEnd: AtTurnEnd
 }
 
 /** Serves one call: its request is read to the end, asked about, and answered unless the call is over by then. */
-export const serveCall = (stream: ServerHttp2Stream, { method, headers, timeoutMs, arrivals }: Options) => {
+export const serveCall = (stream: ServerHttp2Stream, { method, headers, timeoutMs, arrivals, atTurnEnd }: Options) => {
   const body = createRequestBody(method.maxBytes)
   let request: Buffer | undefined
   let isOver = false
@@ -52,6 +54,10 @@ export const serveCall = (stream: ServerHttp2Stream, { method, headers, timeoutM
     sendResponse(stream, reply.message)
   }
 
+  const ask = () => {
+    if (!isOver && request !== undefined) void method.answer(request, headers).then(respond)
+  }
+
   const arriving = { heldBytes: 0, expire: () => refuse(NOT_ARRIVED) }
   arrivals.begin(arriving)
   const timer = timerOf(timeoutMs, () => refuse(TIMED_OUT))
@@ -67,7 +73,7 @@ export const serveCall = (stream: ServerHttp2Stream, { method, headers, timeoutM
     arrivals.end(arriving)
     if (isOver) return
     if (request === undefined) refuse(NO_MESSAGE)
-    else void method.answer(request, headers).then(respond)
+    else atTurnEnd(ask)
   })
 }
 

@@ -192,3 +192,23 @@ test('a stream of requests lasts', async () => {
   for (let times = 0; times < 3; times += 1) await call(echo.session, begin, { ':path': '/test.Service/None' })
   expect(isOver).toBe(false)
 })
+
+test('requests that arrive together are asked about together', async () => {
+  let asked = 0
+  let together = 0
+  await using echo = await openEcho({
+    answer: async (request) => {
+      asked += 1
+      // As a store's queue sends what it has when the first take comes.
+      if (asked === 1) queueMicrotask(() => (together = Math.max(together, asked)))
+      return { ok: true, message: request }
+    },
+  })
+  // They may come in two reads; not each time in twenty.
+  for (let times = 0; times < 10; times += 1) {
+    asked = 0
+    await Promise.all(Array.from({ length: 20 }, () => call(echo.session, (stream) => stream.end(message('a')))))
+    expect(asked).toBe(20)
+  }
+  expect(together).toBeGreaterThan(1)
+})

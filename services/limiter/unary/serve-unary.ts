@@ -6,6 +6,7 @@ import { guardArrival } from './guard-arrival.ts'
 import type { UnaryMethod } from './method.ts'
 import { serveCall } from './serve-call.ts'
 import { parseTimeoutMs } from './timeout.ts'
+import { createTurn } from './turn.ts'
 
 const PATIENCE_MS = 5_000
 const MAX_HELD_BYTES = 64 * 1024 * 1024
@@ -27,6 +28,7 @@ type Options = {
 export const serveUnary = ({ server, methods, endless = [], ...limits }: Options): Disposable => {
   const { patienceMs = PATIENCE_MS, maxHeldBytes = MAX_HELD_BYTES } = limits
   const arrivals = createArrivals({ patienceMs, maxHeldBytes })
+  const atTurnEnd = createTurn()
   const byPath = new Map(methods.map((method) => [method.path, method]))
   const http2 = http2ServerOf(server)
   const others = http2.listeners('stream')
@@ -37,7 +39,7 @@ export const serveUnary = ({ server, methods, endless = [], ...limits }: Options
     const timeout = headers['grpc-timeout']
     const timeoutMs = typeof timeout === 'string' ? parseTimeoutMs(timeout) : undefined
     if (method !== undefined && isPlain(headers) && (timeoutMs !== undefined || timeout === undefined))
-      serveCall(stream, { method, headers, timeoutMs, arrivals })
+      serveCall(stream, { method, headers, timeoutMs, arrivals, atTurnEnd })
     else {
       for (const listener of others) Reflect.apply(listener, http2, event)
       if (!endless.includes(headers[':path'] ?? '')) guardArrival(stream, arrivals)
