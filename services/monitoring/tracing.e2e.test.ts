@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
+import { Client, credentials, Metadata } from '@grpc/grpc-js'
 import { describe, expect, test } from 'vitest'
 import { domainName } from '../contract/check.ts'
 import { formatTraceparent, type TraceContext } from '../contract/trace-context.ts'
 import { startRedis } from '../limiter/redis/redis-server.fixture.ts'
 import { openLimiterClient } from '../limiter-client/open-limiter-client.ts'
 import { startService, until } from '../platform/service.fixture.ts'
+import { rateLimitServiceV3 } from '../wire/envoy-protocol.ts'
+import { rateLimitService } from '../wire/protocol.ts'
 import { openInstallation } from './installation.fixture.ts'
 import { openOtlpReceiver, type ReceivedSpan } from './otlp-receiver.fixture.ts'
 import { traceText } from './trace-text.fixture.ts'
@@ -46,6 +49,12 @@ const openTraced = async (settings: Readonly<Record<string, string>> = {}) => {
     [Symbol.asyncDispose]: () => kept[Symbol.asyncDispose](),
   }
 }
+
+const asItIs = (bytes: Buffer) => bytes
+const ENVOY_ENTRIES = [
+  { key: 'client', value: 'user:a' },
+  { key: 'plan', value: 'free' },
+]
 
 const named = (spans: readonly ReceivedSpan[], name: string) =>
   spans.find((span) => span.name === name) ?? expect.fail(`no span ${name} in\n${traceText(spans)}`)
@@ -158,6 +167,38 @@ describe('with a collector', () => {
     expect(calls.reduce((sum, { links }) => sum + links.length, calls.length)).toBe(40)
     expect(Math.max(...calls.map(({ links }) => links.length))).toBeGreaterThan(0)
   }, 120_000)
+
+  test.each([
+    [
+      'weir.v1.RateLimit/ShouldAllow',
+      rateLimitService.ShouldAllow.requestSerialize({ domain: 'api', attributes: { client: 'user:a', plan: 'free' } }),
+    ],
+    [
+      'envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit',
+      rateLimitServiceV3.ShouldRateLimit.requestSerialize({ domain: 'api', descriptors: [{ entries: ENVOY_ENTRIES }] }),
+    ],
+  ])(
+    'a single call of %s is a step of the trace in its metadata',
+    async (name, request) => {
+      await using traced = await openTraced()
+      const { receiver } = traced
+      const trace = newTrace()
+      const metadata = new Metadata()
+      metadata.set('traceparent', formatTraceparent(trace))
+      const client = new Client(`127.0.0.1:${traced.limiter.port}`, credentials.createInsecure())
+      await new Promise<void>((resolve, reject) =>
+        client.makeUnaryRequest(`/${name}`, asItIs, asItIs, request, metadata, (error) =>
+          error === null ? resolve() : reject(error),
+        ),
+      )
+      client.close()
+      await until(() => receiver.ofTrace(trace.traceId).length === 2)
+      const spans = receiver.ofTrace(trace.traceId)
+      expect(named(spans, name)).toMatchObject({ parentId: trace.spanId, attributes: { 'weir.verdict': 'allow' } })
+      expect(named(spans, STORE_SPAN).parentId).toBe(named(spans, name).spanId)
+    },
+    120_000,
+  )
 
   test('what is traced is up to OTEL_TRACES_SAMPLER, and the limiter follows who asks', async () => {
     await using traced = await openTraced({ OTEL_TRACES_SAMPLER: 'parentbased_always_off' })
