@@ -6,8 +6,7 @@ import type { RequestHeaders } from '../unary/method.ts'
 import { traced } from './traced.ts'
 
 type Options = {
-  /** Absent: nothing is traced. */
-  readonly tracing: Tracing | undefined
+  readonly tracing: Tracing
   readonly method: string
   readonly headers: RequestHeaders
   readonly domain: string
@@ -18,8 +17,8 @@ export const askedBy = <Answered extends Checked | JointChecked>(
   { tracing, headers, ...options }: Options,
   answer: () => Promise<Answered>,
 ): Promise<Answered> => {
-  const parent = tracing === undefined ? undefined : parentOf(headers)
-  return tracing === undefined || parent === undefined ? answer() : traced({ tracing, parent, ...options }, answer)
+  const parent = parentOf(headers)
+  return parent === undefined ? answer() : traced({ tracing, parent, ...options }, answer)
 }
 
 const parentOf = ({ traceparent, tracestate }: RequestHeaders): TraceContext | undefined =>
