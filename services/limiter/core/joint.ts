@@ -46,6 +46,9 @@ const impossibleAnswer = (part: CountedPart | undefined): Answer | undefined => 
 
 /** A bucket and all that the request takes from it: parts may share one. */
 type Charge = { readonly asked: AskedBucket; readonly cost: number }
+/** More than any bucket holds, and what a store can be asked for. */
+const MOST_COST = 4_294_967_295
+
 type Charges = ReadonlyMap<string, Charge>
 
 /** How many buckets a request would be charged to. */
@@ -58,7 +61,8 @@ const chargesOf = (parts: readonly CountedPart[]): Charges => {
       for (const { asked } of matched)
         if (asked.group.startsWith('s:') === isOwn) {
           const name = bucketName(asked)
-          charges.set(name, { asked, cost: cost + (charges.get(name)?.cost ?? 0) })
+          const sum = cost + (charges.get(name)?.cost ?? 0)
+          charges.set(name, { asked, cost: Math.min(sum, MOST_COST) })
         }
   }
   // A store asks one group after the other: first those of subjects, which refuse most.

@@ -8,6 +8,7 @@ import {
   REMEMBERED_US,
   type Reading,
   requestKey,
+  type Take,
 } from './store.ts'
 
 /** Beyond any of these bounds the fullest go: whose loss gives away the least. */
@@ -141,9 +142,10 @@ export const createMemoryStore = (options: Options): MemoryStore => {
   }
 
   return {
-    take: async ({ cost, buckets, requestId }) => {
+    take: async (take) => {
+      const { cost, buckets } = take
       const now = nowUs()
-      const memory = memoryOf(requestId, buckets)
+      const memory = memoryOf(take)
       if (memory !== undefined && remembers(memory, now)) {
         const readings = buckets.map((asked) => ({ ...read(asked, 0, now), held: true }))
         return { kind: 'counted', basis: 'bucket', granted: true, replayed: true, readings }
@@ -172,5 +174,8 @@ export const createMemoryStore = (options: Options): MemoryStore => {
 }
 
 /** Where a request's grant is remembered: among its subject's buckets, which go when they are needed least. */
-const memoryOf = (requestId: string | undefined, [first]: readonly AskedBucket[]): BucketRef | undefined =>
-  requestId === undefined || first === undefined ? undefined : { group: first.group, key: requestKey(requestId) }
+const memoryOf = ({ requestId, cost, buckets }: Take): BucketRef | undefined => {
+  const [first] = buckets
+  if (requestId === undefined || first === undefined) return undefined
+  return { group: first.group, key: requestKey(requestId, cost, buckets) }
+}

@@ -207,6 +207,20 @@ export const describeStore = (name: string, { open, propertyRuns }: Options) =>
       expect(await ask(one)).toMatchObject({ granted: true, replayed: false })
     })
 
+    test('an id stands for what was paid under it: a request of another cost or with another bucket pays', async () => {
+      await using opened = await open()
+      const group = randomGroup()
+      const [one, other] = [asked(group, 'a', TEN), asked(group, 'b', TEN)]
+      const ask = (cost: number, ...buckets: readonly AskedBucket[]) =>
+        opened.store.take({ cost, buckets, requestId: 'r-1' })
+      expect(await ask(1, one)).toMatchObject({ granted: true, replayed: false })
+      expect(await ask(5, one)).toMatchObject({ granted: true, replayed: false })
+      expect(await ask(1, other)).toMatchObject({ granted: true, replayed: false })
+      expect(await ask(1, one, other)).toMatchObject({ granted: true, replayed: false })
+      expect(await ask(1, one)).toMatchObject({ granted: true, replayed: true })
+      expect([await drain(opened.store, one), await drain(opened.store, other)]).toEqual([3, 8])
+    })
+
     test('a request over several groups is charged once in each under its id', async () => {
       await using opened = await open()
       const own = asked(randomGroup(), 'own', TEN)

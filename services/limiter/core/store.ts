@@ -26,8 +26,12 @@ export type Take = {
 
 export const REMEMBERED_US = 2_000_000
 
-/** The name under which a group remembers a request; no bucket's begins with this character. */
-export const requestKey = (requestId: string) => `\u0000${requestId}` as BucketKey
+/**
+ * The name under which a group remembers a request; no bucket's begins with this character. It says what was paid for, so that the id
+ * of a small request lets no other one pass.
+ */
+export const requestKey = (requestId: string, cost: number, buckets: readonly BucketRef[]) =>
+  `\u0000${cost} ${buckets.map(({ key }) => key).join(' ')} ${requestId}` as BucketKey
 
 /** A bucket as the take left it, and whether it held the cost before. */
 export type Reading = {

@@ -5,7 +5,7 @@ import type { OperationResult, ScriptOperation, ScriptReply } from './take-scrip
 import { traceCall } from './trace-call.ts'
 
 /** Operations in one call of the script; the rest wait for the next. */
-const MAX_OPERATIONS = 512
+const MAX_OPERATIONS = 128
 
 /** Runs the script once; rejects when it did not run or nobody knows. */
 export type RunScript = (operations: readonly ScriptOperation[]) => Promise<ScriptReply>
@@ -106,7 +106,11 @@ const send = async (batch: readonly Merged[], run: RunScript, tracing: Tracing |
   for (const [index, { members }] of batch.entries()) {
     const result = reply?.results[index]
     for (const [place, { settle }] of members.entries()) {
-      settle(result === undefined ? { ok: false, fate, isFirst } : { ok: true, result, place })
+      settle(
+        result === undefined
+          ? { ok: false, fate: reply?.fates?.[index] ?? fate, isFirst }
+          : { ok: true, result, place },
+      )
       isFirst &&= result !== undefined
     }
   }

@@ -2,6 +2,9 @@
 /** A slot that moves: ioredis follows the redirection, and reports where it got stuck. */
 export const MOVING_SLOT = /^(?:NOTSENT )?(?:TRYAGAIN|Too many Cluster redirections)/
 
+/** The script found a key that it cannot read, before it wrote anything. */
+export const NEWER_FORMAT = /^WEIRFORMAT/
+
 /** What a cluster says while it changes, and what never left: nothing has run. */
 export const PASSING =
   /^(?:NOTSENT|TRYAGAIN|CLUSTERDOWN|MASTERDOWN|LOADING|READONLY|NOREPLICAS|BUSY|MOVED|ASK|Too many Cluster redirections)/

@@ -8,6 +8,8 @@ export type StoreObserver = {
     readonly operations: number
     readonly elapsedUs: number
     readonly ok: boolean
+    /** Buckets and remembered requests that it left out, because a group had too many. */
+    readonly dropped: number
   }) => void
   /** A call was in vain. Called often while the store is away. */
   readonly failed: (error: Error) => void
@@ -22,17 +24,17 @@ export const observeRun = (run: RunScript, observer: StoreObserver, monotonicUs:
   const check = createConservationCheck(observer.violated, monotonicUs)
   return async (operations) => {
     const startUs = monotonicUs()
-    const ended = (ok: boolean) => {
+    const ended = (ok: boolean, dropped: number) => {
       const takes = operations.reduce((sum, { times }) => sum + times, 0)
-      observer.called({ takes, operations: operations.length, elapsedUs: monotonicUs() - startUs, ok })
+      observer.called({ takes, operations: operations.length, elapsedUs: monotonicUs() - startUs, ok, dropped })
     }
     try {
       const reply = await run(operations)
-      ended(true)
+      ended(true, reply.droppedBuckets)
       check(operations, reply)
       return reply
     } catch (error) {
-      ended(false)
+      ended(false, 0)
       observer.failed(error instanceof Error ? error : new Error(String(error)))
       throw error
     }

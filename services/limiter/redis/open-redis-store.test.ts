@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { until } from '../../platform/service.fixture.ts'
 import type { BucketKey, BucketStore, GroupKey } from '../core/store.ts'
 import { silentStoreObserver } from './observe-run.ts'
-import { noCredentials, tryToOpen } from './open-store.fixture.ts'
+import { noCredentials, openOrThrow, tryToOpen } from './open-store.fixture.ts'
 import { redisCli, startCluster, startRedis } from './redis-server.fixture.ts'
 import { parseRedisAddress } from './store-address.ts'
 
@@ -225,7 +225,7 @@ describe('a Redis that is full', () => {
     redisCli(port, 'CONFIG', 'SET', 'maxmemory', `${used + 300_000}`)
   }
 
-  test('and evicts nothing takes no new subjects: the store is away for them, says why, and counts the others on', async () => {
+  test('and evicts nothing charges nobody: the store is away, says why, still tells what it holds, and lets a limiter start', async () => {
     await using redis = await startRedis('--maxmemory-policy', 'noeviction')
     const failures: string[] = []
     const opened = await tryToOpen(`redis://127.0.0.1:${redis.port}`, {
@@ -240,6 +240,8 @@ describe('a Redis that is full', () => {
     expect(outcomes.at(-1)).toMatchObject({ kind: 'unavailable' })
     expect(failures.at(-1)).toContain('OOM')
     expect(await take(store, 'known', 0)).toMatchObject({ kind: 'counted' })
+    await using beside = await openOrThrow(`redis://127.0.0.1:${redis.port}`)
+    expect(await take(beside, 'known', 0)).toMatchObject({ kind: 'counted' })
   })
 
   test('and evicts by volatile-ttl forgets passers-by and keeps the drained', async () => {

@@ -128,8 +128,10 @@ const connectWithin = (connection: RedisConnection, timers: Timers) =>
 
 /** The first limiter writes its count; whoever comes later reads that. */
 const agreeOnShards = async (connection: RedisConnection, shardCount: number) => {
-  await connection.call('SET', SHARDS_KEY, `shards=${shardCount}`, 'NX')
-  const written = String(await connection.call('GET', SHARDS_KEY))
+  const read = () => connection.call('GET', SHARDS_KEY)
+  // A Redis that is full takes no writes, not even one that would change nothing.
+  if ((await read()) === null) await connection.call('SET', SHARDS_KEY, `shards=${shardCount}`, 'NX')
+  const written = String(await read())
   return Number(/^shards=(\d+)$/.exec(written)?.[1])
 }
 

@@ -1,7 +1,7 @@
 import type { Timers } from '../../seams/timers.ts'
 import type { RedisConnection } from './connect.ts'
 import type { RunScript } from './lane-queue.ts'
-import { hasNotRun, MOVING_SLOT, PASSING } from './not-run.ts'
+import { fateOf, hasNotRun, type LostFate, MOVING_SLOT, NEWER_FORMAT, PASSING } from './not-run.ts'
 import {
   decodeReply,
   encodeCall,
@@ -52,7 +52,8 @@ export const createRunScript = ({
     try {
       return await execute(operations)
     } catch (error) {
-      if (operations.length > 1 && hasNotRun(error, MOVING_SLOT)) return executeByKey(operations, patiently(execute))
+      if (operations.length > 1 && (hasNotRun(error, MOVING_SLOT) || hasNotRun(error, NEWER_FORMAT)))
+        return executeByKey(operations, patiently(execute))
       throw error
     }
   }
@@ -73,19 +74,24 @@ export const createRunScript = ({
   return patiently(attempt)
 }
 
-/** In a slot that is moving, a script runs with one key where it answers TRYAGAIN with two. Each call fares for itself. */
+/**
+ * In a slot that is moving, a script runs with one key where it answers TRYAGAIN with two; and a key that a newer version has written should
+ * spoil no other's take. Each call fares for itself.
+ */
 const executeByKey = async (operations: readonly ScriptOperation[], execute: RunScript): Promise<ScriptReply> => {
   const byKey = [...Map.groupBy(operations.keys(), (index) => operations[index]?.key).values()]
   const calls = await Promise.allSettled(
     byKey.map((indexes) => execute(indexes.flatMap((index) => operations[index] ?? []))),
   )
   const results: (OperationResult | undefined)[] = operations.map(() => undefined)
+  const fates: (LostFate | undefined)[] = operations.map(() => undefined)
   let droppedBuckets = 0
   for (const [group, indexes] of byKey.entries()) {
     const call = calls[group]
+    if (call?.status === 'rejected') for (const index of indexes) fates[index] = fateOf(call.reason)
     if (call?.status !== 'fulfilled') continue
     droppedBuckets += call.value.droppedBuckets
     for (const [at, index] of indexes.entries()) results[index] = call.value.results[at]
   }
-  return { droppedBuckets, results, lineage: undefined }
+  return { droppedBuckets, results, fates, lineage: undefined }
 }

@@ -231,13 +231,53 @@ describe.each<{ readonly name: string; readonly formats: readonly StateFormat[] 
 
   test('a group keeps its 128 emptiest buckets and tells how many went', async () => {
     const key = randomKey()
-    const { droppedBuckets } = await run([
-      take(key, 10, [bucket('emptied')]),
-      ...Array.from({ length: 200 }, (_, index) => take(key, 1, [bucket(`route-${index}`)])),
-    ])
-    expect(droppedBuckets).toBe(73)
+    await run([take(key, 10, [bucket('emptied')])])
+    let dropped = 0
+    for (let index = 0; index < 200; index += 1)
+      dropped += (await run([take(key, 1, [bucket(`route-${index}`)])])).droppedBuckets
+    expect(dropped).toBe(73)
     const { results } = await run([take(key, 0, [bucket('emptied')])])
     expect(results[0]?.before[0]?.bucket.deficitNano).toBe(10e9)
+  })
+
+  test('a bucket that is asked for outlives any number of emptier ones beside it, and so do remembered requests', async () => {
+    const key = randomKey()
+    const own = bucket('own', { capacityTokens: 1_000, refillTokens: 1_000, periodS: 1 })
+    let dropped = 0
+    for (let index = 0; index < 300; index += 1) {
+      const { results, droppedBuckets } = await run([take(key, 1, [own, bucket(`route-${index}`)])])
+      expect(results[0]?.before[0]?.bucket.deficitNano).toBe(index * 1e9)
+      dropped += droppedBuckets
+    }
+    expect(dropped).toBe(300 - 127)
+    const retried = { ...take(key, 1, [own]), requestId: 'retried' }
+    await run([retried])
+    for (let index = 0; index < 200; index += 1) await run([take(key, 1, [bucket(`further-${index}`)])])
+    expect((await run([retried])).results[0]?.replayed).toBe(true)
+  })
+
+  test('of more remembered requests than 128 the first go, and none of the buckets for them', async () => {
+    const key = randomKey()
+    const own = bucket('own', { capacityTokens: 1_000, refillTokens: 1_000, periodS: 1 })
+    await run([take(key, 1, [bucket('beside')])])
+    for (let index = 0; index < 300; index += 1) {
+      clock.nowUs += 1
+      const { results } = await run([{ ...take(key, 1, [own]), requestId: `${index}` }])
+      expect(results[0]?.before[0]?.bucket.deficitNano).toBeGreaterThan((index - 1) * 1e9)
+    }
+    const again = async (index: number) => (await run([{ ...take(key, 1, [own]), requestId: `${index}` }])).results[0]
+    expect(await again(299)).toMatchObject({ replayed: true })
+    expect(await again(180)).toMatchObject({ replayed: true })
+    expect(await again(0)).toMatchObject({ replayed: false })
+    const { results } = await run([take(key, 0, [bucket('beside')])])
+    expect(results[0]?.before[0]?.bucket.deficitNano).toBeGreaterThan(0.9e9)
+  })
+
+  test('an id stands for what was paid under it: another cost, or another bucket, pays for itself', async () => {
+    const key = randomKey()
+    const under = (cost: number, name: string) => ({ ...take(key, cost, [bucket(name)]), requestId: 'same' })
+    const { results } = await run([under(1, 'a'), under(1, 'a'), under(2, 'a'), under(1, 'b')])
+    expect(results.map((result) => result?.replayed)).toEqual([false, true, false, false])
   })
 
   test('a reset raises the epoch, and what was granted since then counts anew', async () => {
@@ -283,6 +323,14 @@ describe.each<{ readonly name: string; readonly formats: readonly StateFormat[] 
     redisCli(redis.port, 'SET', key, '\u0003something')
     await expect(run([take(key, 1, [bucket('a')])])).rejects.toThrow('WEIRFORMAT')
     expect(redisCli(redis.port, 'GET', key)).toContain('something')
+  })
+
+  test('a key written by a newer version spoils none of the takes beside it', async () => {
+    const [newer, known] = [randomKey(), randomKey()]
+    redisCli(redis.port, 'SET', newer, '\u0003something')
+    const { results, fates } = await run([take(newer, 1, [bucket('a')]), take(known, 1, [bucket('a')])])
+    expect(results).toMatchObject([undefined, { granted: 1 }])
+    expect(fates).toEqual(['refused', undefined])
   })
 
   test('what it writes can be read by a person', async () => {

@@ -6,6 +6,7 @@ import type { Rule } from '../../bucket/rule.ts'
 import { type AskedBucket, requestKey } from '../core/store.ts'
 import type { Told } from '../witness/witness.ts'
 import type { Lineage, Testimony } from '../witness/witnesses.ts'
+import type { LostFate } from './not-run.ts'
 
 export const takeScript = readFileSync(new URL('take.lua', import.meta.url), 'utf8')
 export const takeScriptSha1 = createHash('sha1').update(takeScript).digest('hex')
@@ -42,9 +43,12 @@ export type ScriptReply = {
   /** The connection over which it came; undefined: over several. */
   readonly lineage?: Lineage | undefined
   readonly results: readonly (OperationResult | undefined)[]
+  /** Of those without a result, where their calls fared differently. */
+  readonly fates?: readonly (LostFate | undefined)[]
 }
 
 const HEAD_BYTES = 13
+const REQUEST_NAME_BYTES = 23
 const ASKED_BYTES = 24
 const KINDS = { take: 0, reset: 1, debit: 2 } as const satisfies Record<Operation['kind'], number>
 const STORED_BYTES = 30
@@ -65,11 +69,14 @@ export const encodeCall = (operations: readonly Operation[]): ScriptCall => {
 const encodedBytes = ({ buckets, requestId, testimonies = [] }: Operation) =>
   buckets.reduce(
     (sum, { key }) => sum + ASKED_BYTES + Buffer.byteLength(key),
-    HEAD_BYTES + nameBytesOf(requestId) + testimonies.length * TESTIMONY_BYTES,
+    HEAD_BYTES + (requestId === undefined ? 0 : REQUEST_NAME_BYTES) + testimonies.length * TESTIMONY_BYTES,
   )
 
-const nameBytesOf = (requestId: string | undefined) =>
-  requestId === undefined ? 0 : Buffer.byteLength(requestKey(requestId))
+/** Short, and not to be found for another request. */
+const requestNameOf = (requestId: string, cost: number, buckets: readonly AskedBucket[]) =>
+  `\u0000${createHash('sha256')
+    .update(requestKey(requestId, cost, buckets))
+    .digest('base64url')}`.slice(0, REQUEST_NAME_BYTES)
 
 const writeOperation = (
   batch: Buffer,
@@ -81,7 +88,7 @@ const writeOperation = (
   offset = batch.writeUInt16BE(keyIndex, offset)
   offset = batch.writeUInt32BE(cost, offset)
   offset = batch.writeUInt32BE(kind === 'debit' ? extraNano : times, offset)
-  offset = writeName(batch, offset, requestId === undefined ? '' : requestKey(requestId))
+  offset = writeName(batch, offset, requestId === undefined ? '' : requestNameOf(requestId, cost, buckets))
   offset = batch.writeUInt8(buckets.length, offset)
   for (const [index, asked] of buckets.entries()) offset = writeAsked(batch, offset, asked, testimonies?.[index])
   return offset

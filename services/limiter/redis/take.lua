@@ -16,7 +16,7 @@
 --               Bc0    name
 --               d d H d  testimony: deficit in nano-tokens, its time, epoch, tokens granted since it was last full; by the same rule
 --               d d    microseconds since then, at least and at most, by that limiter's clock
--- Returns   packed: I4 buckets dropped because a group had too many, then for each operation in order
+-- Returns   packed: I4 buckets and remembered requests dropped because a group had too many, then for each operation in order
 --             I4  how many of the times were granted
 --             B   1 = granted because it was remembered: nothing charged
 --             for each bucket, as it stood before, refilled to now: d deficit in nano-tokens, d its time in microseconds,
@@ -40,6 +40,7 @@
 local NANO = 1000000000
 local REBASE_US = 2000000
 local MAX_BUCKETS = 128
+local MAX_REQUESTS = 128
 local REMEMBERED_MS = 2000
 local MAX_GRANTED = 4294967295
 local TIMES = 281474976710656
@@ -126,7 +127,7 @@ end
 local function stored_bucket(deficit, at, full_after_ms, granted, epoch, rule)
   return {
     deficit = deficit, at = at, granted = granted, epoch = epoch, rule = rule,
-    full_after_ms = full_after_ms, full_at = at + full_after_ms * 1000,
+    full_after_ms = full_after_ms, full_at = at + full_after_ms * 1000, asked = false,
   }
 end
 
@@ -179,7 +180,7 @@ end
 -- The bucket refilled to now; a full one when there is none. `rebased`: it has followed a clock that was set back.
 local function refill(stored, asked)
   if not stored then
-    return { deficit = 0, at = now, granted = 0, epoch = 0, rule = asked.rule, rebased = false, full_after_ms = 0, full_at = 0 }
+    return { deficit = 0, at = now, granted = 0, epoch = 0, rule = asked.rule, rebased = false, full_after_ms = 0, full_at = 0, asked = true }
   end
   local deficit, at, granted = min(stored.deficit, asked.capacity * NANO), now, stored.granted
   local ahead = stored.at - now
@@ -191,7 +192,7 @@ local function refill(stored, asked)
   end
   return {
     deficit = deficit, at = at, granted = granted, epoch = stored.epoch, rule = stored.rule,
-    rebased = ahead > REBASE_US, full_after_ms = 0, full_at = 0,
+    rebased = ahead > REBASE_US, full_after_ms = 0, full_at = 0, asked = true,
   }
 end
 
@@ -242,7 +243,7 @@ end
 
 local function remember(group, request)
   group.buckets[request] =
-    { deficit = 0, at = now, full_after_ms = REMEMBERED_MS, full_at = now + REMEMBERED_MS * 1000, granted = 0, epoch = 0, rule = 0 }
+    { deficit = 0, at = now, full_after_ms = REMEMBERED_MS, full_at = now + REMEMBERED_MS * 1000, granted = 0, epoch = 0, rule = 0, asked = true }
   group.dirty = true
 end
 
@@ -309,7 +310,9 @@ while position <= #ARGV[2] do
     end
     local one =
       { enforced = enforced, capacity = capacity, tokens = tokens, period = period, rule = rule, name = name, witness = witness }
-    local bucket = refill(group.buckets[name], one)
+    local stored = group.buckets[name]
+    if stored then stored.asked = true end
+    local bucket = refill(stored, one)
     local taught = witness and recall(one, bucket)
     if bucket.rebased or taught then write(group, one, bucket) end
     reply[outcome_at + i] = pack('>ddI4dH', bucket.deficit, bucket.at, bucket.epoch, bucket.granted, bucket.rule)
@@ -327,14 +330,28 @@ while position <= #ARGV[2] do
   reply[outcome_at] = pack('>I4B', granted, replayed)
 end
 
--- The emptiest buckets of a group, at most MAX_BUCKETS, and how many were dropped.
+-- What is kept of a group: of its buckets those that this call was about and the emptiest others, of its remembered requests the last. Nobody
+-- can push out a bucket that is asked for by asking for others. Also how many were dropped.
 local function bounded(buckets)
-  local names = {}
-  for name in pairs(buckets) do names[#names + 1] = name end
-  if #names <= MAX_BUCKETS then return names, 0 end
-  table.sort(names, function(a, b) return buckets[a].full_at > buckets[b].full_at end)
-  local dropped = #names - MAX_BUCKETS
-  for i = #names, MAX_BUCKETS + 1, -1 do names[i] = nil end
+  local names, requests = {}, {}
+  for name in pairs(buckets) do
+    local list = is_request(name) and requests or names
+    list[#list + 1] = name
+  end
+  local dropped = 0
+  local function keep(list, most)
+    if #list <= most then return end
+    table.sort(list, function(a, b)
+      local one, other = buckets[a], buckets[b]
+      if one.asked ~= other.asked then return one.asked end
+      return one.full_at > other.full_at
+    end)
+    dropped = dropped + #list - most
+    for i = #list, most + 1, -1 do list[i] = nil end
+  end
+  keep(names, MAX_BUCKETS)
+  keep(requests, MAX_REQUESTS)
+  for _, request in ipairs(requests) do names[#names + 1] = request end
   return names, dropped
 end
 

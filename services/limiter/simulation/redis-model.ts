@@ -1,6 +1,6 @@
 import { type Bucket, charge, holds, refill, untilFullUs } from '../../bucket/bucket.ts'
 import type { Rule } from '../../bucket/rule.ts'
-import { REMEMBERED_US } from '../core/store.ts'
+import { REMEMBERED_US, requestKey } from '../core/store.ts'
 import { type OperationResult, ruleHash, type ScriptOperation, type StoredBucket } from '../redis/take-script.ts'
 
 type Stored = { readonly state: StoredBucket; readonly fullAtUs: number }
@@ -50,7 +50,7 @@ export const createRedisModel = (charged: Charged) => {
     })
     const before = named.map((one) => one.before)
     const [first] = named
-    const memory = requestId === undefined ? undefined : `${key} \u0000${requestId}`
+    const memory = requestId === undefined ? undefined : `${key} ${requestKey(requestId, cost, buckets)}`
     if (memory !== undefined && remembers(memory, nowUs)) return { granted: times, replayed: true, before }
     switch (kind) {
       case 'reset':

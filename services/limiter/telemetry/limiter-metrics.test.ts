@@ -103,8 +103,8 @@ test('the policies in force are seen with their numbers, and a rejected reload',
 test('calls of the store are seen with their size, what was merged, and whether they answered', async () => {
   const metrics = createMetrics()
   const called = publishStoreCalls(metrics)
-  called({ takes: 10, operations: 3, elapsedUs: 400, ok: true })
-  called({ takes: 1, operations: 1, elapsedUs: 15_000, ok: false })
+  called({ takes: 10, operations: 3, elapsedUs: 400, ok: true, dropped: 4 })
+  called({ takes: 1, operations: 1, elapsedUs: 15_000, ok: false, dropped: 0 })
   expect(await published(metrics)).toEqual(
     expect.arrayContaining([
       'weir_store_duration_seconds_bucket{result="answered",le="0.0005"} 1',
@@ -114,6 +114,7 @@ test('calls of the store are seen with their size, what was merged, and whether 
       'weir_store_batch_operations_sum 4',
       'weir_store_takes_total 11',
       'weir_store_merged_takes_total 7',
+      'weir_store_dropped_buckets_total 4',
     ]),
   )
 })

@@ -10,6 +10,8 @@ type StoreCall = {
   readonly operations: number
   readonly elapsedUs: number
   readonly ok: boolean
+  /** Buckets and remembered requests that it left out, because a group had too many. */
+  readonly dropped: number
 }
 
 const BATCH_BOUNDS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
@@ -22,6 +24,7 @@ export const publishStoreCalls = (metrics: Metrics) => {
   const batches = createDistribution(BATCH_BOUNDS)
   let takes = 0
   let merged = 0
+  let dropped = 0
 
   metrics.histogram({
     name: 'weir_store_duration_seconds',
@@ -49,6 +52,12 @@ export const publishStoreCalls = (metrics: Metrics) => {
     labels: [],
     read: () => [{ labels: {}, value: merged }],
   })
+  metrics.counter({
+    name: 'weir_store_dropped_buckets_total',
+    help: 'Buckets and remembered requests that were dropped because a subject had more than 128 of either',
+    labels: [],
+    read: () => [{ labels: {}, value: dropped }],
+  })
 
   return (call: StoreCall) => {
     const distribution = call.ok ? answered : failed
@@ -56,5 +65,6 @@ export const publishStoreCalls = (metrics: Metrics) => {
     batches.record(call.operations)
     takes += call.takes
     merged += call.takes - call.operations
+    dropped += call.dropped
   }
 }
