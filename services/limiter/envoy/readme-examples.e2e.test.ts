@@ -7,8 +7,8 @@ import { parsePolicies } from '../policies/parse.ts'
 import { formatProblem } from '../policies/problem.ts'
 import { ratelimitSources } from './differential.fixture.ts'
 
-const problemsOf = (name: string, text: string) => {
-  const imported = importConfig([{ name, text }])
+const problemsOf = (name: string, text: string, shadow: boolean) => {
+  const imported = importConfig([{ name, text }], { shadow })
   if (!imported.ok) return imported.problems.map(formatProblem)
   const parsed = parsePolicies(imported.files.map((file) => ({ name, text: file.text })))
   return parsed.ok ? [] : parsed.problems.map(formatProblem)
@@ -25,5 +25,6 @@ test('every configuration in its README and in its examples becomes policies', a
   )
   expect(shown.length).toBeGreaterThanOrEqual(14)
   expect(files.length).toBeGreaterThanOrEqual(2)
-  for (const [name, text] of [...shown, ...files]) expect(problemsOf(name, text), `${name}\n${text}`).toEqual([])
+  for (const [name, text] of [...shown, ...files])
+    for (const shadow of [false, true]) expect(problemsOf(name, text, shadow), `${name}\n${text}`).toEqual([])
 }, 120_000)

@@ -101,6 +101,19 @@ test('at the end of the time that the caller waits it is told so: while it is as
   expect(await call(echo.session, (stream) => stream.end(message('b')))).toMatchObject({ code: status.OK })
 })
 
+test('an answer that comes with the end of the time is not a second one', async () => {
+  await using echo = await openEcho({
+    answer: async (request) => {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      return { ok: true, message: request }
+    },
+  })
+  const calls = Array.from({ length: 50 }, () =>
+    call(echo.session, (stream) => stream.end(message('a')), { 'grpc-timeout': '20m' }),
+  )
+  for (const { code } of await Promise.all(calls)) expect([status.OK, status.DEADLINE_EXCEEDED]).toContain(code)
+})
+
 test('a caller that goes away while it is asked disturbs nobody', async () => {
   const asked = Promise.withResolvers<void>()
   const release = Promise.withResolvers<void>()

@@ -266,18 +266,18 @@ test('each policy says where it came from', () => {
   expect(text).toContain('  # config.yaml:3\n  - name: a\n')
 })
 
-test('in shadow every limit is rehearsed, and a limit of 0 is left out', () => {
+test('in shadow every limit is rehearsed, and a limit of 0 is left out, also where another replaces it', () => {
   const text = `
 domain: d
 descriptors:
-  - { key: a, rate_limit: { unit: day, requests_per_unit: 7 } }
-  - { key: b, rate_limit: { unit: day, requests_per_unit: 0 } }
-  - { key: c, rate_limit: { unlimited: true } }
+  - { key: a, rate_limit: { unit: day, requests_per_unit: 7, replaces: [{ name: none }, { name: every }] } }
+  - { key: b, rate_limit: { unit: day, requests_per_unit: 0, name: none } }
+  - { key: c, rate_limit: { unlimited: true, name: every } }
 `
   const imported = importConfig([{ name: 'config.yaml', text }], { shadow: true })
   const { policies } = setOf(imported.ok ? (imported.files[0]?.text ?? '') : '')
   expect(policies).toMatchObject([
-    { name: 'a', mode: 'shadow' },
+    { name: 'a', mode: 'shadow', replaces: ['c'] },
     { name: 'c', kind: 'exempt' },
   ])
 })

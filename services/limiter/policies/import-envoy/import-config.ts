@@ -3,7 +3,7 @@ import { isMapping } from '../fields.ts'
 import { parsePolicies } from '../parse.ts'
 import type { PolicyFile, PolicyProblem } from '../problem.ts'
 import { parseSource, type SourceDocument } from '../source.ts'
-import { type ImportedDomain, policiesOf } from './policies-of.ts'
+import { type ImportedDomain, type ImportedPolicy, policiesOf } from './policies-of.ts'
 import { type ReadRules, readRules } from './rule.ts'
 import { writeDomain } from './write-domain.ts'
 
@@ -48,14 +48,16 @@ export const importConfig = (configs: readonly PolicyFile[], { shadow = false }:
   return { ok: true, files, notes: inOrder(notes) }
 }
 
-const inShadow = (domain: ImportedDomain): ImportedDomain => ({
-  ...domain,
+const inShadow = (domain: ImportedDomain): ImportedDomain => {
   // A limit of 0 cannot be rehearsed: it is known to refuse everybody.
-  policies: domain.policies.flatMap((policy) => {
-    if (policy.kind === 'block') return []
-    return policy.kind === 'exempt' ? [policy] : [{ ...policy, kind: { ...policy.kind, mode: 'shadow' as const } }]
-  }),
-})
+  const blocks = new Set(domain.policies.filter(({ kind }) => kind === 'block').map(({ name }) => name))
+  const policies = domain.policies.flatMap(({ kind, ...policy }): readonly ImportedPolicy[] => {
+    if (kind === 'block') return []
+    const replaces = policy.replaces.filter((name) => !blocks.has(name))
+    return [{ ...policy, replaces, kind: kind === 'exempt' ? kind : { ...kind, mode: 'shadow' } }]
+  })
+  return { ...domain, policies }
+}
 
 const inOrder = (problems: readonly PolicyProblem[]) =>
   problems.toSorted((a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.column - b.column)
