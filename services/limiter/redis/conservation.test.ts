@@ -12,7 +12,7 @@ import { noCredentials } from './open-store.fixture.ts'
 import { type RedisNode, redisCli, startRedis } from './redis-server.fixture.ts'
 import { createRunScript } from './run-script.ts'
 import { parseRedisAddress } from './store-address.ts'
-import { type ScriptOperation, takeScript } from './take-script.ts'
+import { ruleHash, type ScriptOperation, takeScript } from './take-script.ts'
 
 const patience = { retryMs: 2_000, timers: systemTimers, monotonicUs: () => Math.floor(performance.now() * 1000) }
 const SLOW: Rule = { capacityTokens: 1_000_000, refillTokens: 1, periodS: 3_600 }
@@ -97,6 +97,33 @@ test('a write that the store has lost is found with the next reply', async () =>
   await limiter.run(operation(key, SLOW))
   await limiter.run(operation(key, SLOW))
   expect(limiter.violations).toEqual(['lost'])
+})
+
+test('what another limiter testified to after a loss is no violation', async () => {
+  const fast: Rule = { capacityTokens: 100, refillTokens: 100, periodS: 10 }
+  const [limiter, other] = [openLimiter(), openLimiter()]
+  const key = randomUUID()
+  await limiter.run(operation(key, fast, 3))
+  for (let take = 0; take < 20; take += 1) {
+    clock.nowUs += 100_000
+    clock.monotonicUs += 100_000
+    await other.run(operation(key, fast, 3))
+  }
+  const [bucket] = operation(key, fast).buckets
+  if (bucket === undefined) throw new Error('no bucket')
+  redisCli(redis.port, 'DEL', `weir:{0}:s:api:${key}`)
+  await limiter.run(operation(key, fast, 3))
+  const seen = {
+    bucket: { deficitNano: 43e9, atUs: clock.nowUs },
+    epoch: 0,
+    grantedTokens: 63,
+    ruleHash: ruleHash(fast),
+  }
+  const testimonies = [{ ...seen, leastElapsedUs: 0, mostElapsedUs: 0 }]
+  await openLimiter().run({ ...operation(key, fast, 0), testimonies })
+  limiter.violations.length = 0
+  await limiter.run(operation(key, fast))
+  expect(limiter.violations).toEqual([])
 })
 
 test('grants that no deficit accounts for are found with the next reply', async () => {

@@ -78,9 +78,10 @@ export const createScriptModel = () => {
     const deficitNano = refill({ deficitNano: testimony.bucket.deficitNano, atUs: 0 }, rule, elapsedUs).deficitNano - 1
     const isNews = testimony.epoch > one.epoch || deficitNano > one.bucket.deficitNano
     if (deficitNano <= 0 || !isNews) return false
+    const raisedTokens = Math.floor((deficitNano - one.bucket.deficitNano) / 1e9)
+    one.granted = testimony.epoch > one.epoch ? testimony.grantedTokens : one.granted + raisedTokens
     one.bucket = { deficitNano, atUs: one.bucket.atUs }
     one.epoch = testimony.epoch
-    one.granted = Math.max(one.granted, testimony.grantedTokens)
     return true
   }
 

@@ -228,9 +228,14 @@ local function recall(asked, bucket)
   -- What a reply told was rounded up, by less than a nano-token.
   deficit = deficit - refilled(deficit, asked.tokens, asked.period, elapsed) - 1
   if deficit <= 0 or (ahead == 0 and deficit <= bucket.deficit) then return false end
+  if ahead == 0 then
+    -- So much as accounts for what is missing: another limiter that has seen neither finds that nothing was granted beside it.
+    bucket.granted = min(bucket.granted + floor_divide(deficit - bucket.deficit, NANO), MAX_GRANTED)
+  else
+    bucket.granted = witness.granted
+  end
   bucket.deficit = deficit
   bucket.epoch = witness.epoch
-  bucket.granted = max(bucket.granted, witness.granted)
   return true
 end
 
