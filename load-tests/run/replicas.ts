@@ -60,11 +60,13 @@ export const createReplicas = ({ limiter, api, services, onServing }: ReplicaSet
   const close = async (replica: Replica) => {
     serving.splice(serving.indexOf(replica), 1)
     tell()
+    const unsound: string[] = []
     for (const { service, admin } of [replica.api, replica.limiter]) {
       ended.push(await read(admin))
       const { code } = await service.stop('SIGTERM')
-      if (code !== 0) throw new Error(`${admin.name} ended with ${code}: ${service.output()}`)
+      if (code !== 0) unsound.push(`${admin.name} ended with ${code}: ${service.output()}`)
     }
+    if (unsound.length > 0) throw new Error(unsound.join('\n'))
   }
 
   return {
