@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { redisCli, startRedis } from '../limiter/redis/redis-server.fixture.ts'
 import { openInstallation } from './installation.fixture.ts'
@@ -37,12 +38,18 @@ const sorted = (rows: readonly Omit<Row, 'of'>[]) =>
 
 const names = (rows: readonly { readonly name: string }[]) => rows.map(({ name }) => name).toSorted()
 
+const candidate = fileURLToPath(new URL('../../deploy/policies.yaml', import.meta.url))
+
 const SECRET = 'client-that-no-metric-names'
 
 test('the catalogue is what running processes show, no more and no less, and no label holds what a client sent', async () => {
   await using redis = await startRedis()
   await using onRedis = await openInstallation({ limiters: 1, store: `redis://127.0.0.1:${redis.port}` })
-  await using inMemory = await openInstallation({ limiters: 1, store: 'memory:' })
+  await using inMemory = await openInstallation({
+    limiters: 1,
+    store: 'memory:',
+    limiterSettings: { LIMITER_CANDIDATE_POLICIES: candidate },
+  })
   for (const installation of [onRedis, inMemory])
     for (let request = 0; request < 30; request += 1)
       await installation.get(`/v1/orders?${SECRET}`, { 'x-forwarded-for': SECRET, 'user-agent': SECRET })
@@ -58,7 +65,9 @@ test('the catalogue is what running processes show, no more and no less, and no 
   }
   expect(sorted(shown(pages.onRedis))).toEqual(sorted(ofProcess('limiter', 'limiter on Redis')))
   expect(sorted(shown(pages.api))).toEqual(sorted(ofProcess('api')))
-  expect(names(shown(inMemoryPage))).toEqual(names(ofProcess('limiter', 'limiter in memory')))
+  expect(names(shown(inMemoryPage))).toEqual(
+    names(ofProcess('limiter', 'limiter in memory', 'limiter with a candidate')),
+  )
   for (const page of Object.values(pages)) expect(page).not.toContain(SECRET)
   // The client has nothing to hide from `/top`, where it is named, and its bucket is there.
   expect(redisCli(redis.port, 'DBSIZE')).not.toBe('0')
