@@ -126,5 +126,11 @@ const diagLogger = (log: Log): DiagLogger => {
     log.warn({ event: 'tracing.warning', detail: cutOpaque(message.slice(0, 200)), unsaid }, 'tracing has a problem'),
   )
   // Its errors are failures to export, which the exporter tells.
-  return { error: ignore, warn: (message) => tell(message), info: ignore, debug: ignore, verbose: ignore }
+  return {
+    error: ignore,
+    warn: (...said) => tell(said.filter((part) => typeof part === 'string').join(' ')),
+    info: ignore,
+    debug: ignore,
+    verbose: ignore,
+  }
 }
