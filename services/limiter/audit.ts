@@ -1,10 +1,10 @@
 // The log lines that tell who changed what is enforced. Their `event` names stay: an auditor searches for them.
 import type { Log } from '../platform/log.ts'
 import { cutOpaque } from '../platform/opaque.ts'
+import type { AdminCallLog } from './core/admin-call-log.ts'
 import type { PolicyChanges } from './policies/changes.ts'
 import type { PolicyStatus } from './policies/live.ts'
 import { formatProblem, type PolicyProblem } from './policies/problem.ts'
-import type { AdminCallLog } from './rpc/admin.ts'
 
 /** As many names as a line tells of each kind of change; the rest are counted. */
 const MAX_NAMES = 100

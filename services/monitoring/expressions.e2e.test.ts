@@ -1,22 +1,15 @@
 import { expect, test } from 'vitest'
-import { startRedis } from '../limiter/redis/redis-server.fixture.ts'
 import { until } from '../platform/service.fixture.ts'
 import { allExpressions } from './expressions.fixture.ts'
-import { openInstallation } from './installation.fixture.ts'
-import { startPrometheus } from './prometheus.fixture.ts'
-import { playFaults, startTraffic } from './traffic.fixture.ts'
+import { playFaults } from './traffic.fixture.ts'
+import { openWatchedInstallation } from './watched-installation.fixture.ts'
 
 const shownValue = (value: number | undefined) =>
   value === undefined ? 'NO DATA' : String(Number(value.toPrecision(4)))
 
 test('every expression of dashboards, rules and runbook has data in a Prometheus that scrapes a running installation', async () => {
-  await using redis = await startRedis()
-  await using installation = await openInstallation({ limiters: 2, store: `redis://127.0.0.1:${redis.port}` })
-  const { limiters, api } = installation
-  await using prometheus = await startPrometheus({
-    jobs: { limiter: limiters.map(({ adminPort }) => adminPort), api: [api.adminPort] },
-  })
-  await using _traffic = startTraffic(installation)
+  await using watched = await openWatchedInstallation()
+  const { redis, installation, prometheus } = watched
   await playFaults(installation, redis)
 
   const expressions = allExpressions()

@@ -1,12 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { startRedis } from '../limiter/redis/redis-server.fixture.ts'
 import { type Dashboard, type DashboardPanel, readDashboards, substituted } from './expressions.fixture.ts'
-import { openInstallation } from './installation.fixture.ts'
 import { drawDashboard, type NamedSeries, seriesName } from './picture.fixture.ts'
-import { type Prometheus, startPrometheus } from './prometheus.fixture.ts'
-import { playFaults, startTraffic } from './traffic.fixture.ts'
+import type { Prometheus } from './prometheus.fixture.ts'
+import { playFaults } from './traffic.fixture.ts'
+import { openWatchedInstallation } from './watched-installation.fixture.ts'
 
 /** Where to leave the pictures: `WEIR_PICTURES=deploy/grafana npm run test:e2e -- pictures` writes those of the README. */
 const folder = process.env['WEIR_PICTURES']
@@ -28,13 +27,8 @@ const seriesOf = async (
 }
 
 test('each panel of the dashboards is a picture of what a Prometheus saw: traffic, a store that stood still, a limiter that was gone', async () => {
-  await using redis = await startRedis()
-  await using installation = await openInstallation({ limiters: 2, store: `redis://127.0.0.1:${redis.port}` })
-  const { limiters, api } = installation
-  await using prometheus = await startPrometheus({
-    jobs: { limiter: limiters.map(({ adminPort }) => adminPort), api: [api.adminPort] },
-  })
-  await using _traffic = startTraffic(installation)
+  await using watched = await openWatchedInstallation()
+  const { redis, installation, prometheus } = watched
   const startS = Date.now() / 1_000
   await playFaults(installation, redis)
   // A picture of a time: there is nothing to wait for but its end.

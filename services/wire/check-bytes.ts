@@ -1,4 +1,5 @@
 import { type Check, type ParsedCheck, parseCheck } from '../contract/check.ts'
+import { KEY, readEntry, VALUE } from './entry.ts'
 import { BYTES, type MessageReader, NUMBER, tagOf } from './message-reader.ts'
 import { type MessageWriter, textBytes, textFieldBytes, varintBytes } from './message-writer.ts'
 
@@ -6,8 +7,6 @@ const DOMAIN = tagOf(1, BYTES)
 const ATTRIBUTES = tagOf(2, BYTES)
 const COST = tagOf(3, NUMBER)
 const REQUEST_ID = tagOf(4, BYTES)
-const KEY = tagOf(1, BYTES)
-const VALUE = tagOf(2, BYTES)
 
 const entryBytes = (keyBytes: number, valueBytes: number) => textFieldBytes(keyBytes) + textFieldBytes(valueBytes)
 
@@ -43,9 +42,11 @@ export const readCheck = (reader: MessageReader, end: number): ParsedCheck => {
       case DOMAIN:
         domain = reader.text(reader.end(end))
         break
-      case ATTRIBUTES:
-        readEntry(reader, reader.end(end), attributes)
+      case ATTRIBUTES: {
+        const { key, value } = readEntry(reader, reader.end(end))
+        attributes.set(key, value)
         break
+      }
       case COST:
         // Not cut down to 32 bits: a cost of 2³² would be one of 0 then.
         cost = reader.varint(end)
@@ -58,16 +59,4 @@ export const readCheck = (reader: MessageReader, end: number): ParsedCheck => {
     }
   }
   return parseCheck({ domain, attributes, cost, requestId })
-}
-
-const readEntry = (reader: MessageReader, end: number, attributes: Map<string, string>) => {
-  let key = ''
-  let value = ''
-  while (reader.at() < end) {
-    const tag = reader.varint(end)
-    if (tag === KEY) key = reader.text(reader.end(end))
-    else if (tag === VALUE) value = reader.text(reader.end(end))
-    else reader.skip(tag, end)
-  }
-  attributes.set(key, value)
 }

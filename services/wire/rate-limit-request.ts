@@ -1,4 +1,5 @@
 import type { Buffer } from 'node:buffer'
+import { readEntry } from './entry.ts'
 import type { RateLimitRequest__Output } from './gen/envoy/service/ratelimit/v3/RateLimitRequest.ts'
 import { BYTES, createMessageReader, type MessageReader, NUMBER, tagOf } from './message-reader.ts'
 
@@ -11,8 +12,6 @@ const HITS_ADDEND = tagOf(3, NUMBER)
 const ENTRIES = tagOf(1, BYTES)
 const LIMIT = tagOf(2, BYTES)
 const DESCRIPTOR_HITS_ADDEND = tagOf(3, BYTES)
-const KEY = tagOf(1, BYTES)
-const VALUE = tagOf(2, BYTES)
 const REQUESTS_PER_UNIT = tagOf(1, NUMBER)
 const UNIT = tagOf(2, NUMBER)
 const HITS = tagOf(1, NUMBER)
@@ -54,18 +53,6 @@ const readDescriptor = (reader: MessageReader, end: number): Descriptor => {
     else reader.skip(tag, end)
   }
   return { entries, ...(limit !== undefined && { limit }), ...(hits !== undefined && { hitsAddend: { value: hits } }) }
-}
-
-const readEntry = (reader: MessageReader, end: number) => {
-  let key = ''
-  let value = ''
-  while (reader.at() < end) {
-    const tag = reader.varint(end)
-    if (tag === KEY) key = reader.text(reader.end(end))
-    else if (tag === VALUE) value = reader.text(reader.end(end))
-    else reader.skip(tag, end)
-  }
-  return { key, value }
 }
 
 const readLimit = (reader: MessageReader, end: number): Limit => {

@@ -1,5 +1,7 @@
 import { type Check, type CheckFault, parseCheck } from '../../contract/check.ts'
 import { type AdminCall, type AdminPage, json, text } from '../../platform/admin-server.ts'
+import type { AdminCallLog } from '../core/admin-call-log.ts'
+import { createCallsUnderWay } from '../core/calls-under-way.ts'
 import type { Limiter } from '../core/limiter.ts'
 
 /** A person asks now and then; each question goes to the store. */
@@ -10,14 +12,7 @@ type AskedOr = ({ readonly ok: true } & Asked) | { readonly ok: false; readonly 
 
 export type ConsoleAdmin = {
   readonly carriesToken: (authorization: string | undefined) => Promise<boolean>
-  /** One line for each call. */
-  readonly log: (call: {
-    readonly method: string
-    readonly peer: string
-    readonly result: string
-    readonly asked?: object
-    readonly policies?: readonly string[]
-  }) => void
+  readonly log: AdminCallLog
 }
 
 type Options = {
@@ -28,15 +23,14 @@ type Options = {
 
 /** What the console asks of buckets. To look at one needs no token and charges nothing; to fill it does. */
 export const bucketCalls = ({ limiter, admin }: Options) => {
-  let underWay = 0
+  const underWay = createCallsUnderWay(MAX_UNDER_WAY)
   const bounded = (call: (asked: AdminCall) => Promise<AdminPage>) => ({
     post: async (asked: AdminCall) => {
-      if (underWay >= MAX_UNDER_WAY) return text(503, 'Too many questions at one time: ask again')
-      underWay += 1
+      if (!underWay.enter()) return text(503, 'Too many questions at one time: ask again')
       try {
         return await call(asked)
       } finally {
-        underWay -= 1
+        underWay.leave()
       }
     },
   })

@@ -1,5 +1,6 @@
 import type { Attributes, DomainName } from '../../contract/check.ts'
 import type { Decision, PolicyName } from '../../contract/decision.ts'
+import { createCallsUnderWay } from './calls-under-way.ts'
 import type { Limiter } from './limiter.ts'
 
 /** What a request met, whoever was asked; `unknown` where no store counted, or where there was no answer. */
@@ -28,22 +29,21 @@ type Ports = {
  * answer goes nowhere but into the comparison, so it changes no answer.
  */
 export const rehearse = ({ live, candidate, differences, maxInFlight }: Ports): Limiter => {
-  let inFlight = 0
+  const inFlight = createCallsUnderWay(maxInFlight)
 
   const alongside = async (
     domain: DomainName,
     to: Differences,
     both: { readonly live: Promise<Met>; readonly candidate: () => Promise<Met> },
   ) => {
-    if (inFlight >= maxInFlight) {
+    if (!inFlight.enter()) {
       // The live answer is awaited by whoever asked.
       both.live.catch(() => {})
       return to.skipped()
     }
-    inFlight += 1
     // Both are under way before either is waited for.
     const [met, would] = await Promise.all([orUnknown(both.live), orUnknown(both.candidate())])
-    inFlight -= 1
+    inFlight.leave()
     to.compared(domain, met, would)
   }
 

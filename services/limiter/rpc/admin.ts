@@ -2,6 +2,7 @@ import type { handleUnaryCall, ServerUnaryCall } from '@grpc/grpc-js'
 import type { Check } from '../../contract/check.ts'
 import { decodeAdminCheck, encodeQuotas } from '../../wire/admin.ts'
 import { type AdminDefinition, adminService } from '../../wire/protocol.ts'
+import type { AdminCallLog } from '../core/admin-call-log.ts'
 import type { Limiter } from '../core/limiter.ts'
 import { type Decoded, tolerant } from './decoded.ts'
 import { guarded, type OnBug } from './guarded.ts'
@@ -13,16 +14,6 @@ type MessageOf<Name extends 'Peek' | 'Reset'> = ReturnType<AdminDefinition[Name]
 type ResponseOf<Name extends 'Peek' | 'Reset'> = Parameters<AdminDefinition[Name]['responseSerialize']>[0]
 
 export const adminCallsService = { Peek: tolerant(adminService.Peek), Reset: tolerant(adminService.Reset) }
-
-/** One line for each call, also the refused ones; what was asked only of those that carried the token. */
-export type AdminCallLog = (call: {
-  readonly method: string
-  readonly peer: string
-  readonly result: string
-  readonly asked?: object
-  /** Of a Reset that was done: whose buckets are full now. */
-  readonly policies?: readonly string[]
-}) => void
 
 type Options = {
   readonly limiter: Limiter

@@ -1,13 +1,14 @@
 import { logVerbosity, Server, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js'
 import type { Tracing } from '../../tracing/tracing.ts'
 import { MAX_FRAME_BYTES } from '../../wire/protocol.ts'
+import type { AdminCallLog } from '../core/admin-call-log.ts'
+import { createCallsUnderWay } from '../core/calls-under-way.ts'
 import type { Limiter } from '../core/limiter.ts'
 import type { HeaderMode } from '../envoy/response.ts'
 import { type Listener, openListener, type Refused, type ServerTls } from '../listen/listener.ts'
 import { grpcHandler, grpcMethod } from '../unary/grpc-method.ts'
 import { serveUnary } from '../unary/serve-unary.ts'
-import { type AdminCallLog, adminCallsService, createAdmin } from './admin.ts'
-import { createCallsUnderWay } from './calls-under-way.ts'
+import { adminCallsService, createAdmin } from './admin.ts'
 import type { OnBug } from './guarded.ts'
 import { createHealth } from './health.ts'
 import { createReflection } from './reflection.ts'
@@ -29,6 +30,9 @@ const REFLECTION = ['v1', 'v1alpha'].map(
 
 /** What `grpc.health.v1` answers for; the empty name is the whole server. */
 const COMPONENTS = ['', 'weir.v1.RateLimit', 'envoy.service.ratelimit.v3.RateLimitService', 'weir.v1.Admin'] as const
+
+/** However they were asked; a further check is refused at once instead of queueing without a bound. */
+const MAX_CALLS_UNDER_WAY = 10_000
 
 export type Admin = { readonly readToken: () => Promise<string | undefined>; readonly log: AdminCallLog }
 
@@ -63,7 +67,7 @@ export const createRpcServer = (options: Options): RpcServer => {
   const { limiter, admin, onBug, envoyHeaders, tls, onRefused = () => {}, tracing } = options
   // Its complaints reach the caller as values.
   setLogVerbosity(logVerbosity.NONE)
-  const callsUnderWay = createCallsUnderWay()
+  const callsUnderWay = createCallsUnderWay(MAX_CALLS_UNDER_WAY)
   const stream = createShouldAllowStream({ limiter, onBug, callsUnderWay, tracing })
   const server = new Server({
     interceptors: [stream.interceptor],

@@ -1,11 +1,12 @@
+import type { Check } from '../../contract/check.ts'
 import type { Tracing } from '../../tracing/tracing.ts'
 import { MAX_MESSAGE_BYTES, rateLimitService } from '../../wire/protocol.ts'
 import { decodeRequest, encodeResponse } from '../../wire/should-allow.ts'
+import type { CallsUnderWay } from '../core/calls-under-way.ts'
 import type { Limiter } from '../core/limiter.ts'
 import type { RequestHeaders, UnaryMethod } from '../unary/method.ts'
 import { answering } from './answering.ts'
 import { askedBy } from './asked-by.ts'
-import type { CallsUnderWay } from './calls-under-way.ts'
 import type { OnBug } from './guarded.ts'
 import { type CallFault, statusOf } from './status.ts'
 
@@ -19,11 +20,7 @@ type Options = {
 }
 
 export const createShouldAllow = ({ limiter, tracing, ...options }: Options): UnaryMethod => {
-  const answer = async (request: Buffer, headers: RequestHeaders): Promise<Buffer | CallFault> => {
-    const parsed = decodeRequest(request)
-    if (parsed === undefined) return { kind: 'not_a_message' }
-    if (!parsed.ok) return parsed.fault
-    const { check } = parsed
+  const ask = async (check: Check, headers: RequestHeaders): Promise<Buffer | CallFault> => {
     const checked =
       tracing === undefined
         ? await limiter.shouldAllow(check)
@@ -34,6 +31,6 @@ export const createShouldAllow = ({ limiter, tracing, ...options }: Options): Un
     path: rateLimitService.ShouldAllow.path,
     maxBytes: MAX_MESSAGE_BYTES,
     tooLarge: statusOf({ kind: 'too_large' }),
-    answer: answering(answer, options),
+    answer: answering({ ...options, decode: decodeRequest, ask }),
   }
 }

@@ -2,13 +2,14 @@ import type { Tracing } from '../../tracing/tracing.ts'
 import { rateLimitServiceV3 } from '../../wire/envoy-protocol.ts'
 import { MAX_FRAME_BYTES } from '../../wire/protocol.ts'
 import { encodeRateLimitResponse } from '../../wire/rate-limit-response.ts'
+import type { CallsUnderWay } from '../core/calls-under-way.ts'
+import type { JointCheck } from '../core/joint-check.ts'
 import type { Limiter } from '../core/limiter.ts'
 import { decodeRequest } from '../envoy/decode-request.ts'
 import { encodeResponse, encodeUnlimited, type HeaderMode } from '../envoy/response.ts'
 import type { RequestHeaders, UnaryMethod } from '../unary/method.ts'
 import { answering } from './answering.ts'
 import { askedBy } from './asked-by.ts'
-import type { CallsUnderWay } from './calls-under-way.ts'
 import type { OnBug } from './guarded.ts'
 import { type CallFault, statusOf } from './status.ts'
 
@@ -24,11 +25,7 @@ type Options = {
 
 /** Envoy's question: one check for each descriptor, all of them charged together or none. */
 export const createShouldRateLimit = ({ limiter, tracing, headers: mode, ...options }: Options): UnaryMethod => {
-  const answer = async (request: Buffer, headers: RequestHeaders): Promise<Buffer | CallFault> => {
-    const parsed = decodeRequest(request)
-    if (parsed === undefined) return { kind: 'not_a_message' }
-    if (!parsed.ok) return parsed.fault
-    const { check } = parsed
+  const ask = async (check: JointCheck, headers: RequestHeaders): Promise<Buffer | CallFault> => {
     const checked =
       tracing === undefined
         ? await limiter.shouldAllowTogether(check)
@@ -44,6 +41,6 @@ export const createShouldRateLimit = ({ limiter, tracing, headers: mode, ...opti
     // Descriptors repeat what a client of Envoy sent, which may be 60 KiB: a message refused for its length would let that client pass.
     maxBytes: MAX_FRAME_BYTES,
     tooLarge: statusOf({ kind: 'too_large', maxBytes: MAX_FRAME_BYTES }),
-    answer: answering(answer, options),
+    answer: answering({ ...options, decode: decodeRequest, ask }),
   }
 }

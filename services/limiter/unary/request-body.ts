@@ -1,5 +1,5 @@
 /** How gRPC begins a message: whether it is compressed, and its length. */
-export const PREFIX_BYTES = 5
+const PREFIX_BYTES = 5
 
 /** What is known of a call's body: more is to come, it is one whole message, or it is none that is accepted. */
 export type Body =

@@ -1,14 +1,11 @@
-/** Checks under way at once, however they were asked; a further one is refused at once instead of queueing without a bound. */
-const MAX_UNDER_WAY = 10_000
-
-/** Counts the checks that wait for the limiter. */
+/** Counts what is under way at once: beyond the bound nothing queues, it is turned away. */
 export type CallsUnderWay = {
   /** Whether there is room for one more; if so, it is counted until `leave`. */
   readonly enter: () => boolean
   readonly leave: () => void
 }
 
-export const createCallsUnderWay = (max = MAX_UNDER_WAY): CallsUnderWay => {
+export const createCallsUnderWay = (max: number): CallsUnderWay => {
   let underWay = 0
   return {
     enter: () => {
