@@ -152,6 +152,20 @@ describe('a request of several parts', () => {
     expect(uncountable).toEqual(['per-client'])
   })
 
+  test('a sum of costs beyond 32 bits is asked for as the most that a store can be asked for', async () => {
+    const memory = createMemoryStore({ nowUs: () => 0 })
+    const costs: number[] = []
+    const take: BucketStore['take'] = (whole) => {
+      costs.push(whole.cost)
+      return memory.take(whole)
+    }
+    const shadow = counting('per-tenant', ['tenant'], { mode: 'shadow' })
+    const { ask } = open([shadow], { ...memory, take })
+    const most = 4_294_967_295
+    await ask([{ tenant: 'acme', path: '/a' }, most], [{ tenant: 'acme', path: '/b' }, most])
+    expect(costs).toEqual([most])
+  })
+
   test('more buckets than a store keeps for a subject are a fault', async () => {
     const { limiter } = open([counting('per-client', ['client'])])
     const parts = Array.from({ length: 129 }, (_, index) => ({

@@ -5,6 +5,7 @@ import {
   type BucketRef,
   type BucketStore,
   type GroupKey,
+  isRequestKey,
   REMEMBERED_US,
   type Reading,
   requestKey,
@@ -14,6 +15,7 @@ import {
 /** Beyond any of these bounds the fullest go: whose loss gives away the least. */
 const MAX_GROUPS = 200_000
 const MAX_BYTES = 128 * 1024 * 1024
+/** And as many remembered requests. */
 export const MAX_BUCKETS_PER_GROUP = 128
 
 /** About what a group and a bucket take beside their keys, which hold what callers make up. */
@@ -57,19 +59,20 @@ export const createMemoryStore = (options: Options): MemoryStore => {
     const stored = groups.get(group)?.entries.get(key)?.bucket
     const bucket = refill(stored, rule, now)
     // It follows a clock that was set back: else each refusal would find it standing still again.
-    if (stored !== undefined && bucket.atUs < stored.atUs) writeBucket(asked, bucket, now)
+    if (stored !== undefined && bucket.atUs < stored.atUs) writeBucket(asked, bucket, now, [asked])
     return { bucket, held: holds(bucket, rule, cost) }
   }
 
-  const writeBucket = (asked: AskedBucket, bucket: Bucket, now: number) =>
-    write(asked, { bucket, fullAtUs: bucket.atUs + untilFullUs(bucket, asked.rule) }, now)
+  const writeBucket = (asked: AskedBucket, bucket: Bucket, now: number, kept: readonly BucketRef[]) =>
+    write(asked, { bucket, fullAtUs: bucket.atUs + untilFullUs(bucket, asked.rule) }, now, kept)
 
-  const write = ({ group: groupKey, key }: BucketRef, entry: Entry, now: number) => {
+  /** `kept`: what the same take asks for, which must not go to make room. */
+  const write = ({ group: groupKey, key }: BucketRef, entry: Entry, now: number, kept: readonly BucketRef[]) => {
     const isNew = groups.get(groupKey)?.entries.has(key) !== true
     if (isNew) makeRoom(groupKey, now)
     const group = groups.get(groupKey) ?? addGroup(groupKey, now)
     if (isNew) {
-      if (group.entries.size >= MAX_BUCKETS_PER_GROUP) evictBucket(group, now)
+      if (group.entries.size >= MAX_BUCKETS_PER_GROUP) evictRival(group, key, now, kept)
       weigh(group, BUCKET_BYTES + bytesOf(key))
     }
     group.entries.set(key, entry)
@@ -121,8 +124,13 @@ export const createMemoryStore = (options: Options): MemoryStore => {
     return fullest
   }
 
-  const evictBucket = (group: Group, now: number) => {
-    const fullest = group.entries.entries().reduce((least, one) => (one[1].fullAtUs < least[1].fullAtUs ? one : least))
+  /** Buckets make room for buckets, and remembered requests for remembered requests. */
+  const evictRival = (group: Group, key: BucketKey, now: number, kept: readonly BucketRef[]) => {
+    const rivals = [...group.entries].filter(([rival]) => isRequestKey(rival) === isRequestKey(key))
+    if (rivals.length < MAX_BUCKETS_PER_GROUP) return
+    const [first, ...others] = rivals.filter(([rival]) => !kept.some((one) => one.key === rival))
+    if (first === undefined) return
+    const fullest = others.reduce((least, one) => (one[1].fullAtUs < least[1].fullAtUs ? one : least), first)
     removeBucket(group, fullest[0])
     if (fullest[1].fullAtUs > now) evictedBuckets += 1
   }
@@ -158,11 +166,11 @@ export const createMemoryStore = (options: Options): MemoryStore => {
         const asked = buckets[index]
         if (asked === undefined || !reading.held) return reading
         const bucket = charge(reading.bucket, cost)
-        writeBucket(asked, bucket, now)
+        writeBucket(asked, bucket, now, buckets)
         return { bucket, held: true }
       })
       if (memory !== undefined)
-        write(memory, { bucket: { deficitNano: 0, atUs: now }, fullAtUs: now + REMEMBERED_US }, now)
+        write(memory, { bucket: { deficitNano: 0, atUs: now }, fullAtUs: now + REMEMBERED_US }, now, buckets)
       return { kind: 'counted', basis: 'bucket', granted, replayed: false, readings }
     },
     reset: async (buckets) => {

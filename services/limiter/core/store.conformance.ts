@@ -240,6 +240,24 @@ export const describeStore = (name: string, { open, propertyRuns }: Options) =>
       expect(left === 9 || left === 8).toBe(true)
     })
 
+    test('a bucket that is asked for is pushed out neither by emptier ones of its subject nor by remembered requests', async () => {
+      await using opened = await open()
+      // Full again within a second: sooner than whatever comes beside it.
+      const fast: Rule = { capacityTokens: 200, refillTokens: 200, periodS: 1 }
+      const grantedOf = async (takeOf: (own: AskedBucket, index: number) => Take) => {
+        const own = asked(randomGroup(), 'own', fast)
+        let granted = 0
+        for (let index = 0; index < 300; index += 1) {
+          const outcome = await opened.store.take(takeOf(own, index))
+          if (outcome.kind === 'counted' && outcome.granted) granted += 1
+        }
+        return granted
+      }
+      const beside = (own: AskedBucket, index: number) => asked(own.group, `route-${index}`, THREE)
+      expect(await grantedOf((own, index) => ({ cost: 1, buckets: [own, beside(own, index)] }))).toBe(200)
+      expect(await grantedOf((own, index) => ({ cost: 1, buckets: [own], requestId: `r-${index}` }))).toBe(200)
+    })
+
     test('any sequence of takes over any buckets is what exact rational arithmetic allows', async () => {
       await using opened = await open()
       await fc.assert(

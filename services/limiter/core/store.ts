@@ -33,6 +33,8 @@ export const REMEMBERED_US = 2_000_000
 export const requestKey = (requestId: string, cost: number, buckets: readonly BucketRef[]) =>
   `\u0000${cost} ${buckets.map(({ key }) => key).join(' ')} ${requestId}` as BucketKey
 
+export const isRequestKey = (key: BucketKey) => key.startsWith('\u0000')
+
 /** A bucket as the take left it, and whether it held the cost before. */
 export type Reading = {
   readonly bucket: Bucket
