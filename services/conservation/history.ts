@@ -17,6 +17,15 @@ export type Call = {
   readonly decidedLocally: boolean
 }
 
+/**
+ * What a caller records of a call without an answer ends when the caller saw the error. But whoever was asked may have died with its own
+ * call of the store under way, which runs when the store comes to it: so such a call ends with the history.
+ */
+export const withOpenEnds = (calls: readonly Call[]): readonly Call[] => {
+  const endUs = calls.reduce((last, { responseUs }) => Math.max(last, responseUs), 0)
+  return calls.map((call) => (call.verdict === 'unknown' ? { ...call, responseUs: endUs } : call))
+}
+
 /** By how much the faults that were injected may break the law, in tokens. 0 and 0 where there were none. */
 export type FaultBound = { readonly overTokens: number; readonly underTokens: number }
 

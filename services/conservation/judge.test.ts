@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { anyRule } from '../bucket/rule.arbitrary.ts'
 import type { Rule } from '../bucket/rule.ts'
-import type { Call, History } from './history.ts'
+import { type Call, type History, withOpenEnds } from './history.ts'
 import { excessNanoByBruteForce, unexplainedByBruteForce } from './judge.oracle.ts'
 import { judge } from './judge.ts'
 import { createBucket, type Demand, overloadDemand, record } from './recording.fixture.ts'
@@ -211,6 +211,17 @@ describe('a token on the edge', () => {
       totals: { admitted: 1, unanswered: 1 },
     })
   })
+})
+
+test('a call that its caller gave up may be charged later: only with an open end does that explain a refusal', () => {
+  const rule: Rule = { capacityTokens: 1, refillTokens: 1, periodS: 1 }
+  const bucket = createBucket(rule)
+  // Sent at 0, given up at 0.1 s, and run by the store at 1 s, when the bucket was full: so at 1.5 s half a token is missing.
+  const givenUp = { invokeUs: 0, responseUs: 100_000, cost: 1, verdict: 'unknown', decidedLocally: false } as const
+  expect([1_000_000, 1_500_000].map((us) => bucket.decide(us, 1))).toEqual([true, false])
+  const calls: readonly Call[] = [givenUp, { ...givenUp, invokeUs: 1_500_000, responseUs: 1_500_000, verdict: 'deny' }]
+  expect(judge({ rule, calls, faultBound: faultless }).unexplained.count).toBe(1)
+  expect(judge({ rule, calls: withOpenEnds(calls), faultBound: faultless }).lawful).toBe(true)
 })
 
 test('a refusal by a full bucket is not made good by what is granted afterwards', () => {

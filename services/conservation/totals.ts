@@ -90,11 +90,23 @@ const COLUMNS = [
   ['decided locally', ({ decidedLocally }) => decidedLocally],
 ] as const satisfies readonly (readonly [string, (totals: Totals) => number | string])[]
 
+type Row = {
+  readonly name: string
+  readonly totals: Totals
+  /** Refusals by exact knowledge of the bucket, which the law judges like any other; where it is told of a row, a column shows it. */
+  readonly refusedFromMemory?: number
+}
+
 /** A table in plain text, one line for each history. */
-export const formatTotals = (rows: readonly { readonly name: string; readonly totals: Totals }[]) => {
+export const formatTotals = (rows: readonly Row[]) => {
+  const isTold = rows.some(({ refusedFromMemory }) => refusedFromMemory !== undefined)
   const cells = [
-    ['', ...COLUMNS.map(([title]) => title)],
-    ...rows.map(({ name, totals }) => [name, ...COLUMNS.map(([, read]) => String(read(totals)))]),
+    ['', ...COLUMNS.map(([title]) => title), ...(isTold ? ['refused from memory'] : [])],
+    ...rows.map(({ name, totals, refusedFromMemory = '-' }) => [
+      name,
+      ...COLUMNS.map(([, read]) => String(read(totals))),
+      ...(isTold ? [String(refusedFromMemory)] : []),
+    ]),
   ]
   const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0))) ?? []
   return cells

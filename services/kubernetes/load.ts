@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Call } from '../conservation/history.ts'
+import { type Call, withOpenEnds } from '../conservation/history.ts'
 import { awaitTrue } from './await.ts'
 import type { Kubectl } from './cluster.ts'
 
@@ -119,7 +119,7 @@ export const readLog = (log: string): Seen => {
   })
   const statuses = new Map<number, number>()
   for (const { status } of answered.values()) statuses.set(status, (statuses.get(status) ?? 0) + 1)
-  return { calls, statuses, latenciesMs: [...answered.values()].map(({ duration }) => duration), problems }
+  return { calls: withOpenEnds(calls), statuses, latenciesMs: [...answered.values()].map(({ duration }) => duration), problems }
 }
 
 /** The caller's own port is another one each time. */

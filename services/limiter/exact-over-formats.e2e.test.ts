@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Rule } from '../bucket/rule.ts'
-import type { Call } from '../conservation/history.ts'
+import { type Call, withOpenEnds } from '../conservation/history.ts'
 import { judge } from '../conservation/judge.ts'
 import { formatTotals } from '../conservation/totals.ts'
 import { until } from '../platform/service.fixture.ts'
@@ -114,8 +114,10 @@ test('limiters that write the state as before and as now share buckets to the to
   await Promise.all(callers)
 
   const noFaults = { overTokens: 0, underTokens: 0 }
-  const hotJudged = judge({ rule: HOT, calls: hot, faultBound: noFaults })
-  const coldJudged = [...cold.values()].map((calls) => judge({ rule: COLD, calls, faultBound: noFaults }))
+  const hotJudged = judge({ rule: HOT, calls: withOpenEnds(hot), faultBound: noFaults })
+  const coldJudged = [...cold.values()].map((calls) =>
+    judge({ rule: COLD, calls: withOpenEnds(calls), faultBound: noFaults }),
+  )
   const coldTotals = sumTotals(coldJudged.map(({ totals }) => totals))
   const rows = [
     { name: 'one bucket, 10 callers', totals: hotJudged.totals },

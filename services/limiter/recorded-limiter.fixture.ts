@@ -11,16 +11,22 @@ export type RecordedLimiter = Awaited<ReturnType<typeof openRecordedLimiter>>
 
 export const openRecordedLimiter = async (settings: Readonly<Record<string, string>>) => {
   const address = `127.0.0.1:${await freePort()}`
+  const adminAddress = `127.0.0.1:${await freePort()}`
   const service = await start({
     LIMITER_ADDRESS: address,
-    LIMITER_ADMIN_ADDRESS: `127.0.0.1:${await freePort()}`,
+    LIMITER_ADMIN_ADDRESS: adminAddress,
     // Every decision is the bucket's: a test fails if one was made locally.
     LIMITER_STORE_DEADLINE_MS: '5000',
     LOG_LEVEL: 'error',
     ...settings,
   })
   const client = openClient(address)
-  return { ...service, shouldAllow: client.shouldAllow, close: client[Symbol.dispose] }
+  /** Takes that it has refused by what it had seen, without asking the store. */
+  const refusedFromMemory = async () => {
+    const metrics = await (await fetch(`http://${adminAddress}/metrics`)).text()
+    return Number(/^weir_witness_local_refusals_total(?:\{.*\})? (\d+)/m.exec(metrics)?.[1] ?? 0)
+  }
+  return { ...service, shouldAllow: client.shouldAllow, close: client[Symbol.dispose], refusedFromMemory }
 }
 
 /** On a machine that is busy with the test's own load the policy file may not be read in its time: then once more. */

@@ -27,8 +27,8 @@ const bucket = (capacityTokens: number, enforced = true): AskedBucket => ({
   enforced,
 })
 
-const granted = async (...buckets: readonly AskedBucket[]) => {
-  const outcome = await store.take({ cost: 1, buckets })
+const granted = async (limiter: BucketStore, ...buckets: readonly AskedBucket[]) => {
+  const outcome = await limiter.take({ cost: 1, buckets })
   if (outcome.kind !== 'counted') throw new Error('the store is away')
   return outcome.granted
 }
@@ -43,35 +43,44 @@ const countGranted = async (requests: readonly Promise<boolean>[]) =>
   (await Promise.all(requests)).filter(Boolean).length
 
 describe('a policy across subjects', () => {
-  test('loses nothing to clients whom their own buckets refuse: 1,000 of them flood, all of it is left to others', async () => {
-    const everyone = bucket(10_000)
+  test('loses nothing to clients whom their own buckets refuse: 1,000 of them flood three limiters, all of it is left to others', async () => {
+    await using stack = new AsyncDisposableStack()
+    const limiters = await Promise.all(
+      Array.from({ length: 3 }, async () => stack.use(await openOrThrow(cluster.address))),
+    )
+    const everyone = bucket(2_000)
     const clients = Array.from({ length: 1_000 }, () => bucket(1))
-    expect(await countGranted(clients.map((own) => granted(own, everyone)))).toBe(1_000)
-    for (let round = 0; round < 10; round += 1)
-      expect(await countGranted(clients.map((own) => granted(own, everyone)))).toBe(0)
-    expect(await remaining(everyone)).toBe(9_000)
+    const floodGranted = (round: number) =>
+      countGranted(
+        clients.map((own, client) => granted(limiters[(client + round) % limiters.length] ?? store, own, everyone)),
+      )
+    expect(await floodGranted(0)).toBe(1_000)
+    for (let round = 1; round <= 10; round += 1) expect(await floodGranted(round)).toBe(0)
+    expect(await remaining(everyone)).toBe(1_000)
+    const others = Array.from({ length: 1_200 }, (_, turn) => granted(limiters[turn % 3] ?? store, bucket(1), everyone))
+    expect(await countGranted(others)).toBe(1_000)
   })
 
   test('that refuses costs a client nothing in the end: what it paid is spent by its next request', async () => {
     const [own, everyone] = [bucket(10), bucket(3)]
-    for (let index = 0; index < 3; index += 1) expect(await granted(own, everyone)).toBe(true)
-    for (let index = 0; index < 20; index += 1) expect(await granted(own, everyone)).toBe(false)
+    for (let index = 0; index < 3; index += 1) expect(await granted(store, own, everyone)).toBe(true)
+    for (let index = 0; index < 20; index += 1) expect(await granted(store, own, everyone)).toBe(false)
     // One payment in advance, however often it was refused.
     expect(await remaining(own)).toBe(6)
     expect(await store.reset([everyone])).toEqual({ kind: 'reset' })
-    expect(await granted(own, everyone)).toBe(true)
+    expect(await granted(store, own, everyone)).toBe(true)
     expect(await remaining(own)).toBe(6)
   })
 
   test('that refuses leaves credit for two seconds and no longer; it is not renewed by asking', async () => {
     const [own, everyone] = [bucket(10), bucket(1)]
-    expect(await granted(own, everyone)).toBe(true)
-    expect(await granted(own, everyone)).toBe(false)
+    expect(await granted(store, own, everyone)).toBe(true)
+    expect(await granted(store, own, everyone)).toBe(false)
     clock.us += 1_900_000
-    expect(await granted(own, everyone)).toBe(false)
+    expect(await granted(store, own, everyone)).toBe(false)
     expect(await remaining(own)).toBe(8)
     clock.us += 200_000
-    expect(await granted(own, everyone)).toBe(false)
+    expect(await granted(store, own, everyone)).toBe(false)
     expect(await remaining(own)).toBe(7)
   })
 
@@ -82,7 +91,7 @@ describe('a policy across subjects', () => {
     const got = new Map<AskedBucket, number>()
     const caller = async (own: AskedBucket) => {
       for (let turn = 0; turn < 20; turn += 1)
-        if (await granted(own, everyone, rehearsed)) got.set(own, (got.get(own) ?? 0) + 1)
+        if (await granted(store, own, everyone, rehearsed)) got.set(own, (got.get(own) ?? 0) + 1)
     }
     await Promise.all(clients.flatMap((own) => Array.from({ length: 10 }, () => caller(own))))
     expect([...got.values()].reduce((sum, one) => sum + one, 0)).toBe(500)
@@ -104,7 +113,7 @@ describe('a subject’s own buckets', () => {
       key: key as BucketKey,
     })
     const [wide, narrow, rehearsed] = [of('wide', 1_000), of('narrow', 300), of('rehearsed', 200, false)]
-    const requests = Array.from({ length: 1_000 }, () => granted(wide, narrow, rehearsed))
+    const requests = Array.from({ length: 1_000 }, () => granted(store, wide, narrow, rehearsed))
     expect(await countGranted(requests)).toBe(300)
     expect(await remaining(wide)).toBe(700)
     expect(await remaining(narrow)).toBe(0)
