@@ -119,7 +119,12 @@ export const readLog = (log: string): Seen => {
   })
   const statuses = new Map<number, number>()
   for (const { status } of answered.values()) statuses.set(status, (statuses.get(status) ?? 0) + 1)
-  return { calls: withOpenEnds(calls), statuses, latenciesMs: [...answered.values()].map(({ duration }) => duration), problems }
+  return {
+    calls: withOpenEnds(calls),
+    statuses,
+    latenciesMs: [...answered.values()].map(({ duration }) => duration),
+    problems,
+  }
 }
 
 /** The caller's own port is another one each time. */
