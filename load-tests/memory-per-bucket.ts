@@ -1,6 +1,6 @@
 // How many bytes of Redis does a subject cost, with one bucket and with more?   node load-tests/memory-per-bucket.ts
 // Starts a Redis of its own; prints a table, and on standard error how far it is. Two minutes.
-import type { BucketKey, GroupKey } from '../services/limiter/core/store.ts'
+import { type BucketKey, bucketRef, type GroupKey } from '../services/limiter/core/store.ts'
 import { openOrThrow } from '../services/limiter/redis/open-store.fixture.ts'
 import { redisCli, startRedis } from '../services/limiter/redis/redis-server.fixture.ts'
 import type { StateFormat } from '../services/limiter/redis/take-script.ts'
@@ -18,7 +18,7 @@ const measure = async ({ names, takes, stateFormat }: Case) => {
   const before = usedBytes()
   const take = async (subject: number) => {
     const group = `s:api:user%3a${String(subject).padStart(8, '0')}` as GroupKey
-    const buckets = names.map((name) => ({ group, key: name as BucketKey, rule: RULE, enforced: true }))
+    const buckets = names.map((name) => ({ ...bucketRef(group, name as BucketKey), rule: RULE, enforced: true }))
     const { kind } = await store.take({ cost: 1, buckets })
     if (kind !== 'counted') throw new Error('the store was away')
   }

@@ -1,6 +1,6 @@
 // What do witnesses cost per check, in the limiter and in Redis?   node load-tests/witness-cost.ts
 // Two stores on one Redis, with and without, in turn; CPU microseconds per take, medians. Half a minute.
-import type { BucketKey, BucketStore, GroupKey } from '../services/limiter/core/store.ts'
+import { type BucketKey, type BucketStore, bucketRef, type GroupKey } from '../services/limiter/core/store.ts'
 import { openOrThrow } from '../services/limiter/redis/open-store.fixture.ts'
 import { redisCli, startRedis } from '../services/limiter/redis/redis-server.fixture.ts'
 
@@ -19,7 +19,7 @@ const redisCpuUs = () => {
 }
 
 const buckets = Array.from({ length: KEYS }, (_, index) => [
-  { group: `s:api:user%3a${index}` as GroupKey, key: 'per-client' as BucketKey, rule: RULE, enforced: true },
+  { ...bucketRef(`s:api:user%3a${index}` as GroupKey, 'per-client' as BucketKey), rule: RULE, enforced: true },
 ])
 
 const measure = async (store: BucketStore) => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { AskedBucket, BucketKey, GroupKey } from '../limiter/core/store.ts'
+import { type AskedBucket, type BucketKey, bucketRef, type GroupKey } from '../limiter/core/store.ts'
 import { createConnection } from '../limiter/redis/connect.ts'
 import { createLedger } from '../limiter/redis/ledger.ts'
 import { nonAtomic } from '../limiter/redis/non-atomic.fixture.ts'
@@ -21,8 +21,7 @@ import { systemTimers } from '../seams/timers.ts'
 import { startPrometheus } from './prometheus.fixture.ts'
 
 const bucket: AskedBucket = {
-  group: `s:api:${randomUUID()}` as GroupKey,
-  key: 'policy' as BucketKey,
+  ...bucketRef(`s:api:${randomUUID()}` as GroupKey, 'policy' as BucketKey),
   rule: { capacityTokens: 1_000_000, refillTokens: 1, periodS: 3_600 },
   enforced: true,
 }

@@ -7,7 +7,7 @@ import { type JointMatch, type Matched, matchTogether } from './match.ts'
 import { memoized } from './memoized.ts'
 import type { Observer } from './observer.ts'
 import type { CountingPolicy, PolicySet, PolicySets } from './policy.ts'
-import type { BucketStore } from './store.ts'
+import { type BucketStore, bucketRef } from './store.ts'
 
 /** Several questions about one request, which pays for all of them or for none. */
 export type JointCheck = { readonly domain: DomainName; readonly parts: readonly JointPart[] }
@@ -106,8 +106,10 @@ const matchLimit = ({ domain, subject }: PolicySet, attributes: Attributes, rule
       onStoreFailure: 'share',
     },
     asked: {
-      group: own === undefined ? crossSubjectGroup(domain, LIMIT_NAME, parts) : subjectGroup(domain, own),
-      key: bucketKey(LIMIT_NAME, parts),
+      ...bucketRef(
+        own === undefined ? crossSubjectGroup(domain, LIMIT_NAME, parts) : subjectGroup(domain, own),
+        bucketKey(LIMIT_NAME, parts),
+      ),
       rule,
       enforced: true,
     },

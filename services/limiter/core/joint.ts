@@ -4,7 +4,7 @@ import type { Answer, Decision } from '../../contract/decision.ts'
 import { count, type Stores } from './count.ts'
 import { decide, decideUncounted } from './decide.ts'
 import type { Matched } from './match.ts'
-import { type AskedBucket, type BucketStore, bucketName, type Reading, type Settle } from './store.ts'
+import type { AskedBucket, BucketStore, Reading, Settle } from './store.ts'
 import { stretchedNano } from './stretched.ts'
 
 /** A part of a request: what applies to it, and what it costs. 0 charges nothing, and asks whether a token is left. */
@@ -60,7 +60,7 @@ const chargesOf = (parts: readonly CountedPart[]): Charges => {
     for (const { matched, cost } of parts)
       for (const { asked } of matched)
         if (asked.group.startsWith('s:') === isOwn) {
-          const name = bucketName(asked)
+          const name = asked.name
           const sum = cost + (charges.get(name)?.cost ?? 0)
           charges.set(name, { asked, cost: Math.min(sum, MOST_COST) })
         }
@@ -89,7 +89,7 @@ const takeAll = async (charges: Charges, { store, lookOnly }: Take): Promise<Tak
     if (outcome.kind === 'unavailable') return { kind: 'away', settle: outcome.settle } as const
     for (const [index, { asked }] of some.entries()) {
       const reading = outcome.readings[index]
-      if (reading !== undefined) readings.set(bucketName(asked), reading)
+      if (reading !== undefined) readings.set(asked.name, reading)
     }
     return outcome
   }
@@ -102,11 +102,11 @@ const takeAll = async (charges: Charges, { store, lookOnly }: Take): Promise<Tak
     if (looked.kind === 'away') return looked
     basis = looked.basis
     for (const { asked, cost } of all) {
-      const reading = readings.get(bucketName(asked))
+      const reading = readings.get(asked.name)
       if (reading !== undefined)
-        readings.set(bucketName(asked), { ...reading, held: holdsCost(reading, asked.rule, needOf(cost)) })
+        readings.set(asked.name, { ...reading, held: holdsCost(reading, asked.rule, needOf(cost)) })
     }
-    if (lookOnly || all.some(({ asked }) => asked.enforced && readings.get(bucketName(asked))?.held === false))
+    if (lookOnly || all.some(({ asked }) => asked.enforced && readings.get(asked.name)?.held === false))
       return { kind: 'taken', basis, charges, readings }
   }
   for (const [cost, some] of byCost) {
@@ -124,10 +124,10 @@ const holdsCost = ({ bucket, stretch }: Reading, rule: Rule, cost: number) =>
 
 const answerOf = ({ matched, cost }: CountedPart, { basis, charges, readings }: Taken): Answer => {
   if (matched.length === 0) return { decision: { verdict: 'allow', basis: 'no_policy' }, shadows: [] }
-  const own = matched.flatMap(({ asked }) => readings.get(bucketName(asked)) ?? [])
-  const granted = matched.every(({ asked }) => !asked.enforced || readings.get(bucketName(asked))?.held === true)
+  const own = matched.flatMap(({ asked }) => readings.get(asked.name) ?? [])
+  const granted = matched.every(({ asked }) => !asked.enforced || readings.get(asked.name)?.held === true)
   // A bucket that several parts share must hold what all of them take.
-  const needed = matched.map(({ asked }) => charges.get(bucketName(asked))?.cost ?? cost)
+  const needed = matched.map(({ asked }) => charges.get(asked.name)?.cost ?? cost)
   return decide(matched, needOf(Math.max(...needed)), {
     kind: 'counted',
     basis,

@@ -2,7 +2,7 @@ import type { Attributes } from '../../contract/check.ts'
 import { bucketKey, crossSubjectGroup, subjectGroup } from './key.ts'
 import { ruleFor } from './override.ts'
 import type { Condition, CountingPolicy, Pattern, Policy, PolicySet } from './policy.ts'
-import type { AskedBucket } from './store.ts'
+import { type AskedBucket, bucketRef } from './store.ts'
 
 /** A policy that applies to a request, and the bucket that the request is charged to. */
 export type Matched = { readonly policy: CountingPolicy; readonly asked: AskedBucket }
@@ -56,8 +56,10 @@ const matchPolicies = (set: PolicySet, applying: readonly Policy[], attributes: 
     const isOwn = policy.by.includes(set.subject)
     const values = policy.by.filter((attribute) => attribute !== set.subject).map((name) => attributes.get(name) ?? '')
     const asked = {
-      group: isOwn ? ownGroup : crossSubjectGroup(set.domain, policy.name, values),
-      key: bucketKey(policy.name, values),
+      ...bucketRef(
+        isOwn ? ownGroup : crossSubjectGroup(set.domain, policy.name, values),
+        bucketKey(policy.name, values),
+      ),
       rule: ruleFor(policy, attributes),
       enforced: policy.mode === 'enforce',
     }

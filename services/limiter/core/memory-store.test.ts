@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Rule } from '../../bucket/rule.ts'
 import { createMemoryStore, MAX_BUCKETS_PER_GROUP } from './memory-store.ts'
 import { describeStore } from './store.conformance.ts'
-import type { BucketKey, BucketStore, GroupKey } from './store.ts'
+import { type BucketKey, type BucketStore, bucketRef, type GroupKey } from './store.ts'
 
 const openStore = async () => {
   let nowUs = 1_700_000_000_000_000
@@ -21,7 +21,7 @@ describeStore('the memory store', { open: openStore, propertyRuns: 3_000 })
 describe('the memory store stays bounded', () => {
   const rule: Rule = { capacityTokens: 100, refillTokens: 1, periodS: 1 }
   const take = (store: BucketStore, group: string, key: string, cost: number) =>
-    store.take({ cost, buckets: [{ group: group as GroupKey, key: key as BucketKey, rule, enforced: true }] })
+    store.take({ cost, buckets: [{ ...bucketRef(group as GroupKey, key as BucketKey), rule, enforced: true }] })
   const remaining = async (store: BucketStore, group: string, key = 'k') => {
     const outcome = await take(store, group, key, 0)
     return outcome.kind === 'counted' ? 100 - (outcome.readings[0]?.bucket.deficitNano ?? 0) / 1e9 : undefined

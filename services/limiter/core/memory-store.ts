@@ -4,6 +4,7 @@ import {
   type BucketKey,
   type BucketRef,
   type BucketStore,
+  bucketRef,
   type GroupKey,
   isRequestKey,
   REMEMBERED_US,
@@ -185,5 +186,5 @@ export const createMemoryStore = (options: Options): MemoryStore => {
 const memoryOf = ({ requestId, cost, buckets }: Take): BucketRef | undefined => {
   const [first] = buckets
   if (requestId === undefined || first === undefined) return undefined
-  return { group: first.group, key: requestKey(requestId, cost, buckets) }
+  return bucketRef(first.group, requestKey(requestId, cost, buckets))
 }

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { anyRule } from '../../bucket/rule.arbitrary.ts'
 import type { Rule } from '../../bucket/rule.ts'
-import type { AskedBucket, BucketKey, BucketStore, GroupKey, Take } from './store.ts'
+import { type AskedBucket, type BucketKey, type BucketStore, bucketRef, type GroupKey, type Take } from './store.ts'
 import { createTakeOracle } from './take.oracle.ts'
 
 /** A store whose clock the test moves: nothing in here races real time. */
@@ -22,8 +22,7 @@ const THREE: Rule = { capacityTokens: 3, refillTokens: 1, periodS: 60 }
 // Names are random, so tests share a store without a flush.
 const randomGroup = () => `s:${randomUUID()}` as GroupKey
 const asked = (group: GroupKey, key: string, rule: Rule, enforced = true): AskedBucket => ({
-  group,
-  key: key as BucketKey,
+  ...bucketRef(group, key as BucketKey),
   rule,
   enforced,
 })

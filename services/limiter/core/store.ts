@@ -7,10 +7,17 @@ export type GroupKey = Brand<'GroupKey'>
 /** Names a bucket within its group. */
 export type BucketKey = Brand<'BucketKey'>
 
-export type BucketRef = { readonly group: GroupKey; readonly key: BucketKey }
+/** A bucket's group and key in one text: no group holds a space. */
+export type BucketName = Brand<'BucketName'>
 
-/** One text for both: no group holds a space. */
-export const bucketName = ({ group, key }: BucketRef) => `${group} ${key}`
+export type BucketRef = { readonly group: GroupKey; readonly key: BucketKey; readonly name: BucketName }
+
+/** The name is made once: a text that is made anew has to be hashed anew by every map that is asked for it. */
+export const bucketRef = (group: GroupKey, key: BucketKey): BucketRef => ({
+  group,
+  key,
+  name: `${group} ${key}` as BucketName,
+})
 
 /** A bucket that a take asks: an enforced one decides with the others, one in shadow only counts. */
 export type AskedBucket = BucketRef & { readonly rule: Rule; readonly enforced: boolean }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { until } from '../../platform/service.fixture.ts'
-import type { AskedBucket, BucketKey, BucketStore, GroupKey } from '../core/store.ts'
+import { type AskedBucket, type BucketKey, type BucketStore, bucketRef, type GroupKey } from '../core/store.ts'
 import { silentStoreObserver } from './observe-run.ts'
 import { openOrThrow } from './open-store.fixture.ts'
 import { type RedisCluster, redisCli, startCluster, startClusterNode } from './redis-server.fixture.ts'
@@ -35,8 +35,8 @@ const takeWhile = async (stores: readonly BucketStore[], change: () => Promise<v
   const bucketsOf = (subject: number): readonly AskedBucket[] => {
     const group = `s:api:${run}-${subject}` as GroupKey
     return [
-      { group, key: 'narrow' as BucketKey, rule: rule(CAPACITY), enforced: true },
-      { group, key: 'wide' as BucketKey, rule: rule(CAPACITY * 2), enforced: true },
+      { ...bucketRef(group, 'narrow' as BucketKey), rule: rule(CAPACITY), enforced: true },
+      { ...bucketRef(group, 'wide' as BucketKey), rule: rule(CAPACITY * 2), enforced: true },
     ]
   }
   const ask = async (store: BucketStore, subject: number) => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { anyRule } from '../../bucket/rule.arbitrary.ts'
 import type { Rule } from '../../bucket/rule.ts'
 import { systemTimers } from '../../seams/timers.ts'
-import type { AskedBucket, BucketKey, GroupKey } from '../core/store.ts'
+import { type AskedBucket, type BucketKey, bucketRef, type GroupKey } from '../core/store.ts'
 import { createConnection, type RedisConnection } from './connect.ts'
 import { createConservationCheck, type Violation } from './conservation.ts'
 import { nonAtomic } from './non-atomic.fixture.ts'
@@ -54,7 +54,7 @@ const operation = (key: string, rule: Rule, cost = 1, times = 1, kind: 'take' | 
   key: `weir:{0}:s:api:${key}`,
   cost,
   times,
-  buckets: [{ group: '' as GroupKey, key: 'policy' as BucketKey, rule, enforced: true } satisfies AskedBucket],
+  buckets: [{ ...bucketRef('' as GroupKey, 'policy' as BucketKey), rule, enforced: true } satisfies AskedBucket],
 })
 
 test('the script conserves, whatever two limiters ask in whatever order, through resets, changed rules and clocks set back', async () => {

@@ -1,5 +1,5 @@
 import { type Bucket, refill } from '../../bucket/bucket.ts'
-import { type AskedBucket, bucketName } from '../core/store.ts'
+import type { AskedBucket } from '../core/store.ts'
 
 /** Credit is forgotten, and a token with it, when it is older or when there is more of it. */
 const LIFETIME_US = 2_000_000
@@ -33,11 +33,11 @@ export const createCredits = (monotonicUs: () => number): Credits => {
   const accounts = new Map<string, Account>()
 
   const open = (asked: AskedBucket) => {
-    const account = accounts.get(bucketName(asked))
+    const account = accounts.get(asked.name)
     const now = monotonicUs()
     const credits = account?.credits.filter(({ expiresAtUs }) => expiresAtUs > now) ?? []
     if (account === undefined || credits.length === 0) {
-      accounts.delete(bucketName(asked))
+      accounts.delete(asked.name)
       return undefined
     }
     const missing = refill(
@@ -50,8 +50,8 @@ export const createCredits = (monotonicUs: () => number): Credits => {
   }
 
   const store = (asked: AskedBucket, account: Account) => {
-    accounts.delete(bucketName(asked))
-    accounts.set(bucketName(asked), account)
+    accounts.delete(asked.name)
+    accounts.set(asked.name, account)
     if (accounts.size <= MAX_BUCKETS) return
     for (const oldest of accounts.keys().take(1)) accounts.delete(oldest)
   }
@@ -63,7 +63,7 @@ export const createCredits = (monotonicUs: () => number): Credits => {
       store(asked, { credits: [...(open(asked)?.credits ?? []), credit], after, keptAtUs })
     },
     take: (asked, costTokens) => {
-      if (!accounts.has(bucketName(asked))) return undefined
+      if (!accounts.has(asked.name)) return undefined
       const account = open(asked)
       const index = account?.credits.findIndex((credit) => credit.costTokens === costTokens) ?? -1
       if (account === undefined || index < 0) return undefined
@@ -72,13 +72,12 @@ export const createCredits = (monotonicUs: () => number): Credits => {
       return credit
     },
     has: (asked, costTokens) =>
-      accounts.has(bucketName(asked)) &&
-      (open(asked)?.credits.some((credit) => credit.costTokens === costTokens) ?? false),
+      accounts.has(asked.name) && (open(asked)?.credits.some((credit) => credit.costTokens === costTokens) ?? false),
     putBack: (asked, credit) => {
-      const account = accounts.get(bucketName(asked))
+      const account = accounts.get(asked.name)
       if (account !== undefined) store(asked, { ...account, credits: [...account.credits, credit] })
     },
-    forget: (asked) => accounts.delete(bucketName(asked)),
+    forget: (asked) => accounts.delete(asked.name),
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { AskedBucket, BucketKey, BucketStore, GroupKey } from '../core/store.ts'
+import { type AskedBucket, type BucketKey, type BucketStore, bucketRef, type GroupKey } from '../core/store.ts'
 import { openOrThrow } from './open-store.fixture.ts'
 import { type RedisCluster, startCluster } from './redis-server.fixture.ts'
 
@@ -21,8 +21,7 @@ afterAll(async () => {
 
 /** Nothing flows in during a test. */
 const bucket = (capacityTokens: number, enforced = true): AskedBucket => ({
-  group: `s:api:${randomUUID()}` as GroupKey,
-  key: 'k' as BucketKey,
+  ...bucketRef(`s:api:${randomUUID()}` as GroupKey, 'k' as BucketKey),
   rule: { capacityTokens, refillTokens: 1, periodS: 259_200 },
   enforced,
 })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makeRule } from '../../bucket/rule.ts'
-import type { AskedBucket, BucketKey, GroupKey } from '../core/store.ts'
+import { type AskedBucket, type BucketKey, bucketRef, type GroupKey } from '../core/store.ts'
 import { openOrThrow } from './open-store.fixture.ts'
 import { type RedisNode, startRedis } from './redis-server.fixture.ts'
 
@@ -17,7 +17,7 @@ const open = () => openOrThrow(`redis://127.0.0.1:${redis.port}`)
 const tenTokens = (): AskedBucket => {
   const made = makeRule(10, 1, 3600)
   if (!made.ok) throw new Error('no rule')
-  return { group: `api ${randomUUID()}` as GroupKey, key: 'k' as BucketKey, rule: made.rule, enforced: true }
+  return { ...bucketRef(`api ${randomUUID()}` as GroupKey, 'k' as BucketKey), rule: made.rule, enforced: true }
 }
 
 const tokensLeft = async (store: Awaited<ReturnType<typeof open>>, asked: AskedBucket) => {

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { AskedBucket, BucketKey, GroupKey } from '../core/store.ts'
+import { type AskedBucket, type BucketKey, bucketRef, type GroupKey } from '../core/store.ts'
 import { createLaneQueue, type Queued } from './lane-queue.ts'
 import type { ScriptOperation, ScriptReply } from './take-script.ts'
 
 const rule = { capacityTokens: 10, refillTokens: 1, periodS: 1 }
-const buckets: readonly AskedBucket[] = [{ group: 's:a' as GroupKey, key: 'k' as BucketKey, rule, enforced: true }]
+const buckets: readonly AskedBucket[] = [{ ...bucketRef('s:a' as GroupKey, 'k' as BucketKey), rule, enforced: true }]
 const operation = (key: string, cost = 1, requestId?: string) => ({
   kind: 'take' as const,
   key,

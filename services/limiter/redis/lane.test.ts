@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
 import { systemTimers } from '../../seams/timers.ts'
-import type { AskedBucket, BucketKey, GroupKey } from '../core/store.ts'
+import { type AskedBucket, type BucketKey, bucketRef, type GroupKey } from '../core/store.ts'
 import { createLane } from './lane.ts'
 
 const bucket: AskedBucket = {
-  group: 's:api:one' as GroupKey,
-  key: 'k' as BucketKey,
+  ...bucketRef('s:api:one' as GroupKey, 'k' as BucketKey),
   rule: { capacityTokens: 100, refillTokens: 1, periodS: 60 },
   enforced: true,
 }

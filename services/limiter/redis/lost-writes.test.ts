@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { until } from '../../platform/service.fixture.ts'
-import type { AskedBucket, BucketKey, BucketStore, GroupKey } from '../core/store.ts'
+import { type AskedBucket, type BucketKey, type BucketStore, bucketRef, type GroupKey } from '../core/store.ts'
 import { openOrThrow } from './open-store.fixture.ts'
 import { type RedisNode, redisCli, startRedis } from './redis-server.fixture.ts'
 
@@ -16,8 +16,7 @@ const address = () => `redis://127.0.0.1:${redis.port}`
 
 /** Nothing flows in during a test. */
 const anyBucket = (capacityTokens = 100): AskedBucket => ({
-  group: `s:api:${randomUUID()}` as GroupKey,
-  key: 'k' as BucketKey,
+  ...bucketRef(`s:api:${randomUUID()}` as GroupKey, 'k' as BucketKey),
   rule: { capacityTokens, refillTokens: 1, periodS: 86_400 / 4 },
   enforced: true,
 })

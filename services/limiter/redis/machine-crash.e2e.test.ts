@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { until } from '../../platform/service.fixture.ts'
-import type { AskedBucket, BucketKey, BucketStore, GroupKey } from '../core/store.ts'
+import { type AskedBucket, type BucketKey, type BucketStore, bucketRef, type GroupKey } from '../core/store.ts'
 import { type Machine, startMachines } from './machines.fixture.ts'
 import { openOrThrow } from './open-store.fixture.ts'
 import { createShards, slotOf } from './shards.ts'
@@ -37,7 +37,7 @@ const bucketsOn = (machine: Machine): readonly AskedBucket[] => {
   return groups
     .filter((group) => holds(slotOfGroup(group)))
     .slice(0, KEYS)
-    .map((group) => ({ group, key: 'k' as BucketKey, rule: RULE, enforced: true }))
+    .map((group) => ({ ...bucketRef(group, 'k' as BucketKey), rule: RULE, enforced: true }))
 }
 
 const take = async (store: BucketStore | undefined, asked: AskedBucket) => {

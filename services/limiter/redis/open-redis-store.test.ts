@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { until } from '../../platform/service.fixture.ts'
-import type { BucketKey, BucketStore, GroupKey } from '../core/store.ts'
+import { type BucketKey, type BucketStore, bucketRef, type GroupKey } from '../core/store.ts'
 import { silentStoreObserver } from './observe-run.ts'
 import { noCredentials, openOrThrow, tryToOpen } from './open-store.fixture.ts'
 import { redisCli, startCluster, startRedis } from './redis-server.fixture.ts'
@@ -17,7 +17,9 @@ const counts = async (store: BucketStore) => {
   const rule = { capacityTokens: 3, refillTokens: 1, periodS: 3600 }
   const outcomes = []
   for (let index = 0; index < 5; index += 1)
-    outcomes.push(await store.take({ cost: 1, buckets: [{ group, key: 'k' as BucketKey, rule, enforced: true }] }))
+    outcomes.push(
+      await store.take({ cost: 1, buckets: [{ ...bucketRef(group, 'k' as BucketKey), rule, enforced: true }] }),
+    )
   return outcomes.filter((outcome) => outcome.kind === 'counted' && outcome.granted).length === 3
 }
 
@@ -218,7 +220,7 @@ describe('a Redis that is full', () => {
   const take = (store: BucketStore, subject: string, cost: number) =>
     store.take({
       cost,
-      buckets: [{ group: `s:api:${subject}` as GroupKey, key: 'k' as BucketKey, rule, enforced: true }],
+      buckets: [{ ...bucketRef(`s:api:${subject}` as GroupKey, 'k' as BucketKey), rule, enforced: true }],
     })
   const fill = (port: number) => {
     const used = Number(/^used_memory:(\d+)/m.exec(redisCli(port, 'INFO', 'memory'))?.[1])

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { connect, createServer, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import type { AskedBucket, BucketKey, BucketStore, GroupKey } from '../core/store.ts'
+import { type AskedBucket, type BucketKey, type BucketStore, bucketRef, type GroupKey } from '../core/store.ts'
 import { openOrThrow } from './open-store.fixture.ts'
 import { startRedis } from './redis-server.fixture.ts'
 
@@ -53,8 +53,7 @@ test('10,000 requests that are retried under their ids, because replies get lost
   const run = randomUUID()
   // 100 subjects; nothing flows in during the test.
   const bucketOf = (subject: number): AskedBucket => ({
-    group: `s:api:${run}-${subject}` as GroupKey,
-    key: 'k' as BucketKey,
+    ...bucketRef(`s:api:${run}-${subject}` as GroupKey, 'k' as BucketKey),
     rule: { capacityTokens: 1_000, refillTokens: 1, periodS: 2_592 },
     enforced: true,
   })

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { anyRule } from '../../bucket/rule.arbitrary.ts'
 import type { Rule } from '../../bucket/rule.ts'
 import { systemTimers } from '../../seams/timers.ts'
-import type { AskedBucket, BucketKey, GroupKey } from '../core/store.ts'
+import { type AskedBucket, type BucketKey, bucketRef, type GroupKey } from '../core/store.ts'
 import type { Testimony } from '../witness/witnesses.ts'
 import { createConnection, type RedisConnection } from './connect.ts'
 import { type RedisNode, redisCli, startRedis } from './redis-server.fixture.ts'
@@ -40,8 +40,7 @@ const runIn = (stateFormat: StateFormat, operations: readonly ScriptOperation[])
 const TEN: Rule = { capacityTokens: 10, refillTokens: 1, periodS: 1 }
 const randomKey = () => `weir:{0}:s:api:${randomUUID()}`
 const bucket = (key: string, rule: Rule = TEN, enforced = true): AskedBucket => ({
-  group: '' as GroupKey,
-  key: key as BucketKey,
+  ...bucketRef('' as GroupKey, key as BucketKey),
   rule,
   enforced,
 })

@@ -1,5 +1,5 @@
 import { type Bucket, chargeNano, nanoTokens, refill } from '../../bucket/bucket.ts'
-import { type AskedBucket, bucketName } from '../core/store.ts'
+import type { AskedBucket } from '../core/store.ts'
 import { stretchedNano } from '../core/stretched.ts'
 
 /** Beyond it the fullest go, whose loss gives away the least. */
@@ -57,7 +57,7 @@ export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_AC
   const openAccount = (asked: AskedBucket, { local, stretch }: Share) => {
     if (accounts.size >= maxAccounts) evict()
     const account: Account = { asked, stretch, base: local, local, owedNano: 0, unsettled: 0 }
-    accounts.set(bucketName(asked), account)
+    accounts.set(asked.name, account)
     return account
   }
 
@@ -80,13 +80,13 @@ export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_AC
   }
 
   const look = (asked: AskedBucket): Share => {
-    const account = accounts.get(bucketName(asked))
+    const account = accounts.get(asked.name)
     if (account === undefined) return { local: recall(asked), stretch: 1 / part(asked) }
     return { local: bringUpToDate(account).local, stretch: account.stretch }
   }
 
   const add = (asked: AskedBucket, share: Share, weightNano: number, owedNano: number) => {
-    const account = bringUpToDate(accounts.get(bucketName(asked)) ?? openAccount(asked, share))
+    const account = bringUpToDate(accounts.get(asked.name) ?? openAccount(asked, share))
     const { deficitNano, atUs } = chargeNano(account.local, weightNano)
     account.local = { deficitNano: Math.min(deficitNano, nanoTokens(asked.rule.capacityTokens)), atUs }
     account.owedNano += owedNano
@@ -99,7 +99,7 @@ export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_AC
     charge: (asked, share, costTokens) =>
       add(asked, share, stretchedNano(costTokens, asked.rule, share.stretch), nanoTokens(costTokens)),
     unsettled: (asked, costTokens) => {
-      const account = accounts.get(bucketName(asked))
+      const account = accounts.get(asked.name)
       if (account === undefined) return () => {}
       account.unsettled += 1
       return (charged) => {
@@ -112,8 +112,8 @@ export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_AC
       }
     },
     close: (asked) => {
-      const account = accounts.get(bucketName(asked))
-      accounts.delete(bucketName(asked))
+      const account = accounts.get(asked.name)
+      accounts.delete(asked.name)
       return account === undefined ? undefined : bringUpToDate(account)
     },
     owe: (asked, nano) => {
@@ -125,8 +125,8 @@ export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_AC
         .values()
         .filter(isReady)
         .map(({ asked }) => asked),
-    isPayable: (asked) => isReady(accounts.get(bucketName(asked))),
-    forget: (asked) => accounts.delete(bucketName(asked)),
+    isPayable: (asked) => isReady(accounts.get(asked.name)),
+    forget: (asked) => accounts.delete(asked.name),
     size: () => accounts.size,
     evicted: () => evicted,
   }

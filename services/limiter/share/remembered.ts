@@ -1,5 +1,5 @@
 import { type Bucket, refill } from '../../bucket/bucket.ts'
-import { type AskedBucket, bucketName, type Reading } from '../core/store.ts'
+import type { AskedBucket, Reading } from '../core/store.ts'
 
 /** Beyond it the bucket that was asked for the first time longest ago is forgotten. */
 const MAX_BUCKETS = 100_000
@@ -49,7 +49,7 @@ export const createRemembered = (monotonicUs: () => number, maxBuckets = MAX_BUC
 
   return {
     learn: (asked, { bucket: { deficitNano }, grantedTokens = 0 }, ownTokens) => {
-      const name = bucketName(asked)
+      const name = asked.name
       const nowUs = monotonicUs()
       const known = entries.get(name)
       if (deficitNano === 0) {
@@ -73,18 +73,18 @@ export const createRemembered = (monotonicUs: () => number, maxBuckets = MAX_BUC
       known.grantedTokens = grantedTokens
       known.askedAtUs = nowUs
     },
-    recall: (asked) => refill(entries.get(bucketName(asked))?.bucket, asked.rule, monotonicUs()),
+    recall: (asked) => refill(entries.get(asked.name)?.bucket, asked.rule, monotonicUs()),
     part: (asked) => {
-      const known = entries.get(bucketName(asked))
+      const known = entries.get(asked.name)
       if (known === undefined || monotonicUs() - known.askedAtUs > STALE_US) return undefined
       return partOf(known) ?? known.part
     },
     assume: (asked, bucket) => {
-      const known = entries.get(bucketName(asked))
-      if (known === undefined) add(bucketName(asked), bucket, 0, monotonicUs())
+      const known = entries.get(asked.name)
+      if (known === undefined) add(asked.name, bucket, 0, monotonicUs())
       else known.bucket = bucket
     },
-    forget: (asked) => entries.delete(bucketName(asked)),
+    forget: (asked) => entries.delete(asked.name),
     size: () => entries.size,
   }
 }

@@ -1,6 +1,6 @@
 import { nanoTokens } from '../../bucket/bucket.ts'
 import { createMemoryStore } from '../core/memory-store.ts'
-import { type AskedBucket, bucketName, type Take } from '../core/store.ts'
+import type { AskedBucket, Take } from '../core/store.ts'
 import type { RemoteStore } from './debit.ts'
 
 /** What becomes of the next takes: answered; never sent; charged but answered too late; sent, and nobody knows. */
@@ -18,9 +18,9 @@ export const createSharedStore = (nowUs: () => number) => {
     const readings = outcome.readings.map((reading, index) => {
       const asked = whole.buckets[index]
       if (asked === undefined) return reading
-      const before = reading.bucket.deficitNano === 0 ? 0 : (odometers.get(bucketName(asked)) ?? 0)
+      const before = reading.bucket.deficitNano === 0 ? 0 : (odometers.get(asked.name) ?? 0)
       const grantedTokens = before + (outcome.granted ? whole.cost : 0)
-      odometers.set(bucketName(asked), grantedTokens)
+      odometers.set(asked.name, grantedTokens)
       return { ...reading, grantedTokens }
     })
     return { ...outcome, readings }

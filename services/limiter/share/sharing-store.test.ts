@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { makeRule } from '../../bucket/rule.ts'
 import type { Timers } from '../../seams/timers.ts'
-import type { AskedBucket, BucketKey, GroupKey, TakeOutcome } from '../core/store.ts'
+import { type AskedBucket, type BucketKey, bucketRef, type GroupKey, type TakeOutcome } from '../core/store.ts'
 import { createSharedStore, type Weather } from './remote.fixture.ts'
 import { createSharingStore } from './sharing-store.ts'
 
 const bucketOf = (capacityTokens: number, refillTokens: number, name = 'subject'): AskedBucket => {
   const made = makeRule(capacityTokens, refillTokens, 1)
   if (!made.ok) throw new Error('no rule')
-  return { group: name as GroupKey, key: 'k' as BucketKey, rule: made.rule, enforced: true }
+  return { ...bucketRef(name as GroupKey, 'k' as BucketKey), rule: made.rule, enforced: true }
 }
 
 /** Limiters on one store, on a clock that only the test moves. */

@@ -1,6 +1,6 @@
 import type { WallClock } from '../../seams/clock.ts'
 import type { Timers } from '../../seams/timers.ts'
-import type { AskedBucket, BucketKey, BucketStore, GroupKey } from '../core/store.ts'
+import { type AskedBucket, type BucketKey, type BucketStore, bucketRef, type GroupKey } from '../core/store.ts'
 
 /** In an hour a round's bucket has refilled, and is forgotten. */
 const RULE = { capacityTokens: 500, refillTokens: 500, periodS: 3_600 }
@@ -67,8 +67,7 @@ export const startCanary = (options: Options): Disposable => {
 }
 
 const bucketOf = (round: number): AskedBucket => ({
-  group: `s:weir%3acanary:${round}` as GroupKey,
-  key: 'canary' as BucketKey,
+  ...bucketRef(`s:weir%3acanary:${round}` as GroupKey, 'canary' as BucketKey),
   rule: RULE,
   enforced: true,
 })

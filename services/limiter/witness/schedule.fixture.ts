@@ -2,7 +2,7 @@
 import { holds } from '../../bucket/bucket.ts'
 import { makeRule, type Rule } from '../../bucket/rule.ts'
 import { createRandom } from '../../conservation/recording.fixture.ts'
-import type { AskedBucket, BucketKey, GroupKey } from '../core/store.ts'
+import { type AskedBucket, type BucketKey, bucketRef, type GroupKey } from '../core/store.ts'
 import type { Operation, Result } from './judge-result.ts'
 import { createStoreModel, hashOf, type Mistake } from './store-model.fixture.ts'
 import type { Span } from './witness.ts'
@@ -71,8 +71,7 @@ export const runSchedule = (seed: number, faults: Faults = {}) => {
     const rule = generations[generation % generations.length] ?? generations[0]
     if (rule === undefined) return []
     const all = ['a', 'b'].map((key, index) => ({
-      group: 's' as GroupKey,
-      key: key as BucketKey,
+      ...bucketRef('s' as GroupKey, key as BucketKey),
       rule,
       enforced: index === 0 || random() < 0.7,
     }))

@@ -1,7 +1,7 @@
 /** `take.lua` as far as witnesses are concerned, in TypeScript, and the mistakes that would break them. */
 import { nanoTokens, refill, untilFullUs } from '../../bucket/bucket.ts'
 import type { Rule } from '../../bucket/rule.ts'
-import { type AskedBucket, bucketName } from '../core/store.ts'
+import type { AskedBucket } from '../core/store.ts'
 import type { Operation, Result } from './judge-result.ts'
 import { isOlder, missingAfter, type Told } from './witness.ts'
 import type { Testimony } from './witnesses.ts'
@@ -25,7 +25,7 @@ export const createStoreModel = (mistake?: Mistake) => {
   let taught = 0
 
   const look = (asked: AskedBucket, nowUs: number): Stored => {
-    const found = stored.get(bucketName(asked))
+    const found = stored.get(asked.name)
     const kept = found !== undefined && found.fullAtUs > nowUs ? found : undefined
     const bucket = refill(kept?.bucket, asked.rule, nowUs)
     if (kept === undefined) return { bucket, epoch: 0, grantedTokens: 0, ruleHash: hashOf(asked.rule), fullAtUs: nowUs }
@@ -41,7 +41,7 @@ export const createStoreModel = (mistake?: Mistake) => {
     const early = mistake === 'expires early' ? waitUs / 2 : waitUs
     const horizonUs = epoch > 0 && mistake !== 'forgets what the last rule kept' ? told.fullAtUs : 0
     const fullAtUs = Math.max(told.bucket.atUs + early, horizonUs)
-    stored.set(bucketName(asked), { ...told, epoch, ruleHash: hashOf(rule), fullAtUs })
+    stored.set(asked.name, { ...told, epoch, ruleHash: hashOf(rule), fullAtUs })
   }
 
   const recall = (asked: AskedBucket, testimony: Testimony | undefined, found: Stored): Stored => {
@@ -85,7 +85,7 @@ export const createStoreModel = (mistake?: Mistake) => {
       })
       if (kind === 'reset')
         for (const { asked, told } of found) {
-          if (mistake === 'reset deletes') stored.delete(bucketName(asked))
+          if (mistake === 'reset deletes') stored.delete(asked.name)
           else {
             const bucket = { deficitNano: 0, atUs: told.bucket.atUs }
             write(asked, { ...told, bucket, epoch: told.epoch + 1, grantedTokens: 0, ruleHash: hashOf(asked.rule) })

@@ -1,5 +1,5 @@
 import { type Bucket, holds, refill } from '../../bucket/bucket.ts'
-import { type AskedBucket, bucketName, type Reading } from '../core/store.ts'
+import type { AskedBucket, Reading } from '../core/store.ts'
 import { judgeResult, type Operation, type Result, type RuleHash } from './judge-result.ts'
 import { leastElapsedUs, missingAfter, mostElapsedUs, type Span, type Told, type Witness } from './witness.ts'
 
@@ -85,7 +85,7 @@ export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKET
   }
 
   const testimony = (asked: AskedBucket, lineage: Lineage | undefined, nowUs: number): Testimony | undefined => {
-    const entry = entries.get(bucketName(asked))
+    const entry = entries.get(asked.name)
     if (entry === undefined || (lineage !== undefined && entry.lineage === lineage)) return undefined
     const { witness } = entry
     if (witness.ruleHash !== ruleHash(asked.rule)) return undefined
@@ -100,7 +100,7 @@ export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKET
 
   /** The bucket as full as it can be now, if it is remembered at all and by the same rule. */
   const atBest = (asked: AskedBucket, nowUs: number) => {
-    const witness = entries.get(bucketName(asked))?.witness
+    const witness = entries.get(asked.name)?.witness
     if (witness === undefined || witness.ruleHash !== ruleHash(asked.rule)) return undefined
     const deficitNano = missingAfter(witness, asked.rule, mostElapsedUs(witness, nowUs))
     return { witness, bucket: { deficitNano, atUs: witness.bucket.atUs } }
@@ -122,7 +122,7 @@ export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKET
     },
 
     learn: (operation, result, span, lineage) => {
-      const names = operation.buckets.map(bucketName)
+      const names = operation.buckets.map(({ name }) => name)
       const witnesses = names.map((name) => entries.get(name)?.witness)
       const judged = judgeResult(operation, result, witnesses, span, ruleHash)
       const lost: AskedBucket[] = []
@@ -142,7 +142,7 @@ export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKET
     refuse: (buckets, cost, isPrepaid) => {
       const nowUs = monotonicUs()
       const refuses = (asked: AskedBucket) => {
-        const witness = asked.enforced ? entries.get(bucketName(asked))?.witness : undefined
+        const witness = asked.enforced ? entries.get(asked.name)?.witness : undefined
         // The usual case first: it held the cost even then.
         if (witness === undefined || holds(witness.bucket, asked.rule, cost)) return false
         if (nowUs - witness.receivedUs >= ASK_AGAIN_US || isPrepaid(asked)) return false
@@ -160,7 +160,7 @@ export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKET
       })
     },
 
-    forget: (asked) => entries.delete(bucketName(asked)),
+    forget: (asked) => entries.delete(asked.name),
     stats: () => ({ buckets: entries.size, losses, vetoes, taught, localRefusals }),
   }
 }
