@@ -2,6 +2,7 @@ import type { Check } from '../../contract/check.ts'
 import type { Answer } from '../../contract/decision.ts'
 import { decide, decideUncounted } from './decide.ts'
 import type { Matched } from './match.ts'
+import { oncePer } from './once-per.ts'
 import type { BucketStore, Take } from './store.ts'
 
 export type Stores = {
@@ -45,8 +46,11 @@ const countLocally = async (
   return decide(shared, check.cost, { ...outcome, basis: 'share' })
 }
 
+/** The same list for the same plan, so that a store need not look at it twice. */
+const bucketsOf = oncePer((matched: readonly Matched[]) => matched.map(({ asked }) => asked))
+
 const takeOf = (matched: readonly Matched[], { cost, requestId }: Asked): Take => ({
   cost,
-  buckets: matched.map(({ asked }) => asked),
+  buckets: bucketsOf(matched),
   ...(requestId !== undefined && { requestId }),
 })

@@ -19,11 +19,14 @@ export const decide = (matched: readonly Matched[], costTokens: number, outcome:
   return outcome.replayed ? { decision, shadows, replayed: true } : { decision, shadows }
 }
 
-const pair = (matched: readonly Matched[], readings: readonly Reading[]) =>
-  matched.flatMap((one, index): readonly Judged[] => {
-    const reading = readings[index]
-    return reading === undefined ? [] : [{ ...one, reading }]
-  })
+const pair = (matched: readonly Matched[], readings: readonly Reading[]): readonly Judged[] => {
+  const judged: Judged[] = []
+  for (let index = 0; index < matched.length; index += 1) {
+    const [one, reading] = [matched[index], readings[index]]
+    if (one !== undefined && reading !== undefined) judged.push({ policy: one.policy, asked: one.asked, reading })
+  }
+  return judged
+}
 
 const shadowVerdict = ({ policy, reading }: Judged): ShadowVerdict => ({
   policy: policy.name,

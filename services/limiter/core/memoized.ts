@@ -1,3 +1,4 @@
+import { oncePer } from './once-per.ts'
 import type { PolicySet } from './policy.ts'
 
 /**
@@ -7,13 +8,6 @@ import type { PolicySet } from './policy.ts'
 export const memoized = <Question extends object, Result>(
   ask: (set: PolicySet, question: Question) => Result,
 ): ((set: PolicySet, question: Question) => Result) => {
-  const bySet = new WeakMap<PolicySet, WeakMap<Question, Result>>()
-  return (set, question) => {
-    const kept = bySet.get(set) ?? new WeakMap<Question, Result>()
-    const known = kept.get(question)
-    if (known !== undefined) return known
-    const result = ask(set, question)
-    bySet.set(set, kept.set(question, result))
-    return result
-  }
+  const askOf = oncePer((set: PolicySet) => oncePer((question: Question) => ask(set, question)))
+  return (set, question) => askOf(set)(question)
 }

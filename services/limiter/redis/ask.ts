@@ -5,12 +5,12 @@ import type { GroupKey } from '../core/store.ts'
 import type { Witnesses } from '../witness/witnesses.ts'
 import { type Answered, createLane, type Question } from './lane.ts'
 import type { RunScript } from './lane-queue.ts'
-import type { Shards } from './shards.ts'
+import type { Placed, Shards } from './shards.ts'
 import { createWitnessedRun } from './witnessed-run.ts'
 
 export type Ask = {
   /** Runs one operation on the shard that holds the group. */
-  readonly ask: (group: GroupKey, question: Question, deadlineUs: number) => Promise<Answered>
+  readonly ask: (placed: Placed, question: Question, deadlineUs: number) => Promise<Answered>
   /** False while the group's shard is given up. */
   readonly isAnswering: (group: GroupKey) => boolean
 }
@@ -47,10 +47,7 @@ export const createAsk = ({ shards, run, witnesses, onGivenUp, ...options }: Ask
     return lane
   }
   return {
-    ask: (group, question, deadlineUs) => {
-      const { lane, key } = shards.place(group)
-      return laneOf(lane).ask(key, question, deadlineUs)
-    },
+    ask: ({ lane, key }, question, deadlineUs) => laneOf(lane).ask(key, question, deadlineUs),
     isAnswering: (group) => laneOf(shards.place(group).lane).isAnswering(),
   }
 }

@@ -1,4 +1,4 @@
-import { refill } from '../../bucket/bucket.ts'
+import { type Bucket, refill } from '../../bucket/bucket.ts'
 import type { AskedBucket } from '../core/store.ts'
 import {
   type OperationResult,
@@ -24,10 +24,11 @@ const MAX_GROUPS = 1_024
 const REPLACE_ONE_IN = 16
 
 /** How a bucket stood after this limiter's last operation on it. */
-type Left = {
-  readonly name: string
-  readonly bucket: StoredBucket
-  readonly granted: number
+type Left = Bucket & {
+  readonly key: string
+  readonly epoch: number
+  readonly ruleHash: number
+  readonly grantedTokens: number
   /** When that was, by the limiter's own clock. */
   readonly seenUs: number
 }
@@ -58,9 +59,9 @@ export const createConservationCheck = (violated: (violation: Violation) => void
       const violation = compare(before, asked, found)
       if (violation !== undefined) violated(violation)
     }
-    const now = { ...after(operation, asked, found, result), seenUs }
+    const now = after(operation, asked, found, result, seenUs)
     // A full bucket is not stored, nor is its time.
-    if (found.ruleHash === ruleHash(asked.rule) && now.bucket.bucket.deficitNano > 0) remember(operation.key, now)
+    if (found.ruleHash === ruleHash(asked.rule) && now.deficitNano > 0) remember(operation.key, now)
     else left.delete(operation.key)
   }
 
@@ -74,25 +75,24 @@ export const createConservationCheck = (violated: (violation: Violation) => void
 }
 
 const isComparable = (before: Left, asked: AskedBucket, found: StoredBucket, seenUs: number) =>
-  before.name === asked.key &&
-  before.bucket.ruleHash === found.ruleHash &&
-  before.bucket.ruleHash === ruleHash(asked.rule) &&
-  before.bucket.epoch === found.epoch &&
-  before.bucket.bucket.atUs <= found.bucket.atUs &&
-  seenUs - before.seenUs <= found.bucket.atUs - before.bucket.bucket.atUs + SET_BACK_US
+  before.key === asked.key &&
+  before.ruleHash === found.ruleHash &&
+  before.ruleHash === ruleHash(asked.rule) &&
+  before.epoch === found.epoch &&
+  before.atUs <= found.bucket.atUs &&
+  seenUs - before.seenUs <= found.bucket.atUs - before.atUs + SET_BACK_US
 
 const compare = (
   before: Left,
   { rule }: AskedBucket,
   { bucket, grantedTokens }: StoredBucket,
 ): Violation | undefined => {
-  const { deficitNano } = before.bucket.bucket
-  if (bucket.deficitNano < refill(before.bucket.bucket, rule, bucket.atUs).deficitNano - ROUNDING_NANO) return 'lost'
+  if (bucket.deficitNano < refill(before, rule, bucket.atUs).deficitNano - ROUNDING_NANO) return 'lost'
   // The store counts anew whenever the bucket is full.
-  const sinceFull = grantedTokens < before.granted
-  const grantedNano = (sinceFull ? grantedTokens : grantedTokens - before.granted) * NANO
-  const chargedNano = sinceFull ? bucket.deficitNano : bucket.deficitNano - deficitNano
-  const elapsedUs = bucket.atUs - before.bucket.bucket.atUs
+  const sinceFull = grantedTokens < before.grantedTokens
+  const grantedNano = (sinceFull ? grantedTokens : grantedTokens - before.grantedTokens) * NANO
+  const chargedNano = sinceFull ? bucket.deficitNano : bucket.deficitNano - before.deficitNano
+  const elapsedUs = bucket.atUs - before.atUs
   const refilledNano = (1000 * rule.refillTokens * elapsedUs) / rule.periodS
   // A debit is counted in full, and leaves the bucket empty at worst: where it may have been, nothing can be said.
   if (bucket.deficitNano + refilledNano >= rule.capacityTokens * NANO) return undefined
@@ -104,10 +104,17 @@ const after = (
   { key, enforced }: AskedBucket,
   found: StoredBucket,
   { granted, replayed }: OperationResult,
-): Omit<Left, 'seenUs'> => {
+  seenUs: number,
+): Left => {
   // What a bucket in shadow paid the reply does not say.
   const tokens = kind === 'take' && enforced && !replayed ? granted * cost : 0
-  const { deficitNano, atUs } = found.bucket
-  const bucket = { ...found, bucket: { deficitNano: deficitNano + tokens * NANO, atUs } }
-  return { name: key, bucket, granted: found.grantedTokens + tokens }
+  return {
+    key,
+    deficitNano: found.bucket.deficitNano + tokens * NANO,
+    atUs: found.bucket.atUs,
+    epoch: found.epoch,
+    ruleHash: found.ruleHash,
+    grantedTokens: found.grantedTokens + tokens,
+    seenUs,
+  }
 }

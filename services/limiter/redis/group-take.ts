@@ -1,17 +1,16 @@
 import { holds } from '../../bucket/bucket.ts'
-import type { AskedBucket, GroupKey, Reading } from '../core/store.ts'
+import type { AskedBucket, Reading, Take } from '../core/store.ts'
 import type { Ask } from './ask.ts'
 import type { Credit, Credits } from './credits.ts'
 import type { Answered, Late } from './lane.ts'
 import type { Replayed } from './replay.ts'
+import type { Placed } from './shards.ts'
 
-/** One group's part of a take. */
-export type GroupTake = {
-  readonly group: GroupKey
-  readonly buckets: readonly AskedBucket[]
-  readonly cost: number
-  readonly requestId: string | undefined
-}
+/** The buckets of one group that a take asks, and where they are. */
+export type GroupBuckets = { readonly placed: Placed; readonly buckets: readonly AskedBucket[] }
+
+/** What a take asks of each group. */
+export type Payment = Pick<Take, 'cost' | 'requestId'>
 
 /**
  * `refund`: the request is refused elsewhere, so what the group paid for it is credit for its next takes.
@@ -23,27 +22,26 @@ export type Charged =
 
 export type GroupTakes = {
   /** Charges the group's buckets, but those for which this limiter holds credit. */
-  readonly charge: (take: GroupTake, deadlineUs: number) => Promise<Charged>
+  readonly charge: (group: GroupBuckets, payment: Payment, deadlineUs: number) => Promise<Charged>
   /** What the group holds; charges nothing. */
-  readonly look: (take: GroupTake, deadlineUs: number) => Promise<Answered>
+  readonly look: (group: GroupBuckets, payment: Payment, deadlineUs: number) => Promise<Answered>
 }
 
 /** Takes within one group, and the credit of those that paid for nothing. */
 export const createGroupTakes = ({ ask }: Pick<Ask, 'ask'>, credits: Credits): GroupTakes => {
-  const chargeAnd = async (
-    take: GroupTake,
+  /** Charges the buckets for which there is no credit, and looks at the others. */
+  const chargeRest = async (
+    { placed, buckets }: GroupBuckets,
+    cost: number,
     used: readonly (Credit | undefined)[],
     deadlineUs: number,
   ): Promise<Answered> => {
-    const { group, buckets, cost, requestId } = take
-    if (used.every((credit) => credit === undefined))
-      return ask(group, { kind: 'take', buckets, cost, requestId }, deadlineUs)
     const isPrepaid = (_: AskedBucket, index: number) => used[index] !== undefined
     // Both leave in one call of the script.
     const [seen, charged] = await Promise.all([
-      ask(group, { kind: 'take', buckets: buckets.filter(isPrepaid), cost: 0 }, deadlineUs),
+      ask(placed, { kind: 'take', buckets: buckets.filter(isPrepaid), cost: 0 }, deadlineUs),
       ask(
-        group,
+        placed,
         { kind: 'take', buckets: buckets.filter((asked, index) => !isPrepaid(asked, index)), cost },
         deadlineUs,
       ),
@@ -64,12 +62,14 @@ export const createGroupTakes = ({ ask }: Pick<Ask, 'ask'>, credits: Credits): G
   }
 
   return {
-    charge: async (take, deadlineUs) => {
-      const { buckets, cost } = take
+    charge: async (group, { cost, requestId }, deadlineUs) => {
+      const { placed, buckets } = group
       // A remembered grant is what its retry finds paid; credit beside it would pay twice.
-      const earnsCredit = cost > 0 && take.requestId === undefined
+      const earnsCredit = cost > 0 && requestId === undefined
       const used = buckets.map((asked) => (earnsCredit && asked.enforced ? credits.take(asked, cost) : undefined))
-      const answered = await chargeAnd(take, used, deadlineUs)
+      const answered = used.every((credit) => credit === undefined)
+        ? await ask(placed, { kind: 'take', buckets, cost, requestId }, deadlineUs)
+        : await chargeRest(group, cost, used, deadlineUs)
       const keepAsCredit = (value: Replayed | undefined) => {
         for (const [index, asked] of buckets.entries()) {
           const credit = used[index]
@@ -94,8 +94,8 @@ export const createGroupTakes = ({ ask }: Pick<Ask, 'ask'>, credits: Credits): G
       return { ok: true, value, refund: () => keepAsCredit(value) }
     },
 
-    look: async ({ group, buckets, cost }, deadlineUs) => {
-      const seen = await ask(group, { kind: 'take', buckets, cost: 0 }, deadlineUs)
+    look: async ({ placed, buckets }, { cost }, deadlineUs) => {
+      const seen = await ask(placed, { kind: 'take', buckets, cost: 0 }, deadlineUs)
       if (!seen.ok) return seen
       const readings = buckets.flatMap(({ rule }, index): readonly Reading[] => {
         const bucket = seen.value.readings[index]?.bucket

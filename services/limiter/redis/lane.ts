@@ -54,9 +54,10 @@ export const createLane = ({ run, timers, randomness, monotonicUs, onChange, tra
 
   return {
     isAnswering: () => isAnswering,
-    ask: async (key, question, deadlineUs) => {
+    // Not async: each take would wait for one more promise.
+    ask: (key, question, deadlineUs) => {
       const permit = breaker.admit()
-      if (permit === undefined) return NOT_RUN
+      if (permit === undefined) return Promise.resolve(NOT_RUN)
       const { kind, buckets, cost } = question
       const waitUs = Math.max(0, deadlineUs - monotonicUs())
       return new Promise((resolve) => {

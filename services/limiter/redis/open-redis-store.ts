@@ -18,7 +18,7 @@ import { ruleHash, type StateFormat } from './take-script.ts'
 const SHARDS_KEY = 'weir:meta'
 const CONNECT_DEADLINE_MS = 10_000
 /** Enough that limiter and Redis work at the same time. */
-const LANES_OF_ONE_SERVER = 4
+const LANES_OF_ONE_SERVER = 2
 
 export type OpenRedisStore =
   | {

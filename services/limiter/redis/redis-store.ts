@@ -1,11 +1,12 @@
 import type { Rule } from '../../bucket/rule.ts'
-import type { AskedBucket, Reading, Take, TakeOutcome } from '../core/store.ts'
+import { oncePer } from '../core/once-per.ts'
+import { type AskedBucket, bucketRef, type Reading, type Take, type TakeOutcome } from '../core/store.ts'
 import type { Debit, DebitOutcome, RemoteStore } from '../share/debit.ts'
 import { type AskOptions, createAsk } from './ask.ts'
 import { createCredits } from './credits.ts'
-import { createGroupTakes, type GroupTake } from './group-take.ts'
+import { createGroupTakes, type GroupBuckets, type Payment } from './group-take.ts'
 import type { Replayed } from './replay.ts'
-import { boundedName } from './shards.ts'
+import { boundedName, type Shards } from './shards.ts'
 
 type Options = AskOptions & {
   /** From receipt, over all groups of a take and all attempts. */
@@ -17,7 +18,7 @@ const NANO = 1_000_000_000
 const DEBIT_DEADLINE_MS = 1_000
 
 /** A group's part of a take, and the place of each of its buckets in the whole take. */
-type Part = GroupTake & { readonly places: readonly number[] }
+type Part = GroupBuckets & { readonly places: readonly number[] }
 type Seen = { readonly part: Part; readonly value: Replayed }
 
 /**
@@ -26,16 +27,17 @@ type Seen = { readonly part: Part; readonly value: Replayed }
  * deficit only grows by grants and shrinks by time.
  */
 export const createRedisStore = ({ deadlineMs, ...options }: Options): RemoteStore => {
-  const { monotonicUs, witnesses } = options
+  const { monotonicUs, witnesses, shards } = options
+  const partsOf = oncePer((buckets: readonly AskedBucket[]) => partsIn(shards, buckets))
   const { ask, isAnswering } = createAsk(options)
   const credits = createCredits(monotonicUs)
   const groups = createGroupTakes({ ask }, credits)
 
   /** For the report only: the request is refused already, so a bucket that does not answer is taken for full. */
-  const lookAtRest = (parts: readonly Part[], deadlineUs: number): Promise<readonly Seen[]> =>
+  const lookAtRest = (parts: readonly Part[], payment: Payment, deadlineUs: number): Promise<readonly Seen[]> =>
     Promise.all(
       parts.map(async (part) => {
-        const seen = await groups.look(part, deadlineUs)
+        const seen = await groups.look(part, payment, deadlineUs)
         return {
           part,
           value: seen.ok ? seen.value : { granted: false, replayed: false, readings: part.buckets.map(full) },
@@ -44,13 +46,11 @@ export const createRedisStore = ({ deadlineMs, ...options }: Options): RemoteSto
     )
 
   /** What the store would refuse, as this limiter has seen it: then nothing is asked, and nothing is paid. */
-  const refuse = (parts: readonly Part[]): TakeOutcome | undefined => {
-    if (witnesses === undefined) return undefined
-    const refusals = parts.map(({ buckets, cost, requestId }) => {
-      // Under an id the store may remember a grant; a cost of 0 is never refused.
-      if (cost === 0 || requestId !== undefined) return undefined
-      return witnesses.refuse(buckets, cost, (asked) => credits.has(asked, cost))
-    })
+  const refuse = (parts: readonly Part[], { cost, requestId }: Payment): TakeOutcome | undefined => {
+    // Under an id the store may remember a grant; a cost of 0 is never refused.
+    if (witnesses === undefined || cost === 0 || requestId !== undefined) return undefined
+    const isPrepaid = (asked: AskedBucket) => credits.has(asked, cost)
+    const refusals = parts.map(({ buckets }) => witnesses.refuse(buckets, cost, isPrepaid))
     if (refusals.every((readings) => readings === undefined)) return undefined
     const seen = parts.map((part, index): Seen => {
       const readings = refusals[index] ?? part.buckets.map(full)
@@ -61,12 +61,12 @@ export const createRedisStore = ({ deadlineMs, ...options }: Options): RemoteSto
 
   const take = async (whole: Take, deadlineUs: number): Promise<TakeOutcome> => {
     const { buckets } = whole
-    const parts = partsOf(whole)
-    const refused = refuse(parts)
+    const parts = partsOf(buckets)
+    const refused = refuse(parts, whole)
     if (refused !== undefined) return refused
     const paid: (Seen & { readonly refund: () => void })[] = []
     for (const [index, part] of parts.entries()) {
-      const answered = await groups.charge(part, deadlineUs)
+      const answered = await groups.charge(part, whole, deadlineUs)
       if (answered.ok && answered.value.granted) {
         paid.push({ part, ...answered })
         continue
@@ -81,7 +81,7 @@ export const createRedisStore = ({ deadlineMs, ...options }: Options): RemoteSto
           },
         }
       for (const { refund } of paid) refund()
-      const rest = await lookAtRest(parts.slice(index + 1), deadlineUs)
+      const rest = await lookAtRest(parts.slice(index + 1), whole, deadlineUs)
       return counted(false, [...paid, { part, value: answered.value }, ...rest])
     }
     return counted(true, paid)
@@ -91,7 +91,7 @@ export const createRedisStore = ({ deadlineMs, ...options }: Options): RemoteSto
 
   const debit = async ({ asked, nano, id }: Debit): Promise<DebitOutcome> => {
     const answered = await ask(
-      asked.group,
+      shards.place(asked.group),
       {
         kind: 'debit',
         buckets: [bounded(asked)],
@@ -116,8 +116,8 @@ export const createRedisStore = ({ deadlineMs, ...options }: Options): RemoteSto
         credits.forget(asked)
         witnesses?.forget(bounded(asked))
       }
-      const resets = partsOf({ cost: 0, buckets }).map((part) =>
-        ask(part.group, { kind: 'reset', buckets: part.buckets, cost: 0 }, deadlineUs()),
+      const resets = partsIn(shards, buckets).map((part) =>
+        ask(part.placed, { kind: 'reset', buckets: part.buckets, cost: 0 }, deadlineUs()),
       )
       const done = await Promise.all(resets)
       return { kind: done.every(({ ok }) => ok) ? 'reset' : 'unavailable' }
@@ -132,17 +132,18 @@ const debited = (before: Reading, { capacityTokens }: Rule, nano: number): Readi
   return { ...before, bucket: { deficitNano: Math.min(deficitNano + nano, capacityTokens * NANO), atUs } }
 }
 
-const bounded = (asked: AskedBucket): AskedBucket => ({ ...asked, key: boundedName(asked.key) })
+const bounded = (asked: AskedBucket): AskedBucket => {
+  const key = boundedName(asked.key)
+  return key === asked.key ? asked : { ...asked, ...bucketRef(asked.group, key) }
+}
 
-/** The take by group, in the order in which the groups first appear. */
-const partsOf = ({ cost, buckets, requestId }: Take): readonly Part[] => {
+/** Buckets by group, in the order in which the groups first appear. */
+const partsIn = (shards: Shards, buckets: readonly AskedBucket[]): readonly Part[] => {
   const byGroup = Map.groupBy(buckets.entries(), ([, { group }]) => group)
-  return [...byGroup].map(([group, placed]) => ({
-    group,
-    cost,
-    requestId,
-    places: placed.map(([place]) => place),
-    buckets: placed.map(([, asked]) => bounded(asked)),
+  return [...byGroup].map(([group, found]) => ({
+    placed: shards.place(group),
+    places: found.map(([place]) => place),
+    buckets: found.map(([, asked]) => bounded(asked)),
   }))
 }
 

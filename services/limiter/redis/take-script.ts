@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import type { Rule } from '../../bucket/rule.ts'
+import { oncePer } from '../core/once-per.ts'
 import { type AskedBucket, requestKey } from '../core/store.ts'
 import type { Told } from '../witness/witness.ts'
 import type { Lineage, Testimony } from '../witness/witnesses.ts'
@@ -160,13 +161,7 @@ export const encodeHead = (stateFormat: StateFormat, nowUs: number | undefined) 
   return bytes
 }
 
-const ruleHashes = new WeakMap<Rule, number>()
-
 /** 16 bits that tell whether two writers of a bucket went by the same numbers. */
-export const ruleHash = (rule: Rule) => {
-  const known = ruleHashes.get(rule)
-  if (known !== undefined) return known
-  const hash = crc32(`${rule.capacityTokens} ${rule.refillTokens} ${rule.periodS}`) & 0xffff
-  ruleHashes.set(rule, hash)
-  return hash
-}
+export const ruleHash = oncePer(
+  ({ capacityTokens, refillTokens, periodS }: Rule) => crc32(`${capacityTokens} ${refillTokens} ${periodS}`) & 0xffff,
+)

@@ -19,13 +19,13 @@ export type Result = {
   readonly before: readonly Told[]
 }
 
-/** A bucket after an operation, and whether the store had forgotten something of it. */
-export type Left = { readonly told: Told; readonly lost: boolean }
-
 export type Judged = {
   /** What is to be answered: where writes were lost, as if they had not been; never more than the store granted. */
   readonly result: Result
-  readonly left: readonly Left[]
+  /** Each bucket after the operation. */
+  readonly left: readonly Told[]
+  /** Those of which the store had forgotten something. */
+  readonly lost: readonly AskedBucket[]
 }
 
 export type RuleHash = (rule: Rule) => number
@@ -38,45 +38,42 @@ export const judgeResult = (
   span: Span,
   ruleHash: RuleHash,
 ): Judged => {
-  const found = operation.buckets.map((asked, index) => {
-    const told = result.before[index] ?? NEVER_TOLD
+  const losses = operation.buckets.map((asked, index) => {
     const witness = witnesses[index]
-    return witness === undefined ? whole(told) : compare(witness, asked, told, span, ruleHash)
+    return witness && lossOf(witness, asked, result.before[index] ?? NEVER_TOLD, span, ruleHash)
   })
-  const lost = found.some((one) => one.lost)
-  const reported = lost ? veto(operation, result, found) : result
-  const left = operation.buckets.map((asked, index): Left => {
-    const one = found[index] ?? whole(NEVER_TOLD)
-    const paidNano = paid(operation, reported, asked, one.shown)
-    return { lost: one.lost, told: after(operation, asked, one.truth, paidNano, ruleHash) }
+  const lost = operation.buckets.filter((_, index) => losses[index] !== undefined)
+  const reported = lost.length > 0 ? veto(operation, result, losses) : result
+  const left = operation.buckets.map((asked, index) => {
+    const told = result.before[index] ?? NEVER_TOLD
+    const { truth, shown } = losses[index] ?? { truth: told, shown: told }
+    return after(operation, asked, truth, paid(operation, reported, asked, shown), ruleHash)
   })
-  return { result: reported, left }
+  return { result: reported, left, lost }
 }
 
 const NEVER_TOLD: Told = { bucket: { deficitNano: 0, atUs: 0 }, epoch: 0, grantedTokens: 0, ruleHash: -1 }
 
 /** `truth`: the bucket as far as anybody knows; `shown`: the emptier of that and what the store decided by. */
-type Found = { readonly lost: boolean; readonly truth: Told; readonly shown: Told }
+type Loss = { readonly truth: Told; readonly shown: Told }
 
-const whole = (told: Told): Found => ({ lost: false, truth: told, shown: told })
-
-const compare = (witness: Witness, asked: AskedBucket, told: Told, span: Span, ruleHash: RuleHash): Found => {
+const lossOf = (witness: Witness, asked: AskedBucket, told: Told, span: Span, ruleHash: RuleHash): Loss | undefined => {
   const { deficitNano, atUs } = told.bucket
   // The usual case, for which nothing need be computed: as empty as it was, or emptier.
-  if (told.epoch === witness.epoch && deficitNano >= witness.bucket.deficitNano) return whole(told)
+  if (told.epoch === witness.epoch && deficitNano >= witness.bucket.deficitNano) return undefined
   const missing = leastMissingNano(witness, { rule: asked.rule, ruleHash: ruleHash(asked.rule) }, told, span)
   const lostEpoch = missing > 0 && isOlder(told.epoch, witness.epoch)
-  if (!lostEpoch && missing <= deficitNano) return whole(told)
+  if (!lostEpoch && missing <= deficitNano) return undefined
   const { epoch } = witness
   const grantedTokens = Math.max(told.grantedTokens, witness.grantedTokens)
   const truth = { ...told, epoch, grantedTokens, bucket: { deficitNano: missing, atUs } }
   const shown = { ...truth, bucket: { deficitNano: Math.max(missing, deficitNano), atUs } }
-  return { lost: true, truth, shown }
+  return { truth, shown }
 }
 
 /** A take is granted as often as the buckets that are really there could pay. */
-const veto = ({ kind, buckets, cost }: Operation, result: Result, found: readonly Found[]): Result => {
-  const before = found.map(({ shown }) => shown)
+const veto = ({ kind, buckets, cost }: Operation, result: Result, losses: readonly (Loss | undefined)[]): Result => {
+  const before = result.before.map((told, index) => losses[index]?.shown ?? told)
   if (kind !== 'take' || result.replayed || cost === 0) return { ...result, before }
   const payable = buckets.map((asked, index) =>
     asked.enforced ? affordable(asked, before[index] ?? NEVER_TOLD, cost) : Number.POSITIVE_INFINITY,
