@@ -1,22 +1,24 @@
-// What does the gate cost an API, in processor time, requests per second and latency?   npm run bench:api [-- --quick]
-// The API without its gate and with it, the limiter's buckets in memory and in Redis: real processes, loaded in turn, medians of the
-// rounds. Prints a table and the path of the figures as JSON; on standard error how far it is.
+// What does the gate cost an API, in processor time, requests per second and latency?   npm run bench:api [-- --quick] [-- --json FILE]
+// The API without its gate, with it (the limiter's buckets in memory and in Redis), and with @fastify/rate-limit instead: real processes,
+// loaded in turn, medians of the rounds. Prints a table; on standard error how far it is.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { availableParallelism, cpus, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import { createApiKey, hashApiKey } from '../services/api/identify/api-key.ts'
 import type { KeyRecord } from '../services/api/identify/api-keys.ts'
 import { formatKeyLine } from '../services/api/identify/key-line.ts'
 import { startRedis } from '../services/limiter/redis/redis-server.fixture.ts'
 import { freePort, startService } from '../services/platform/service.fixture.ts'
+import { readCpuUs } from './bench/cpu-time.ts'
+import { formatApi } from './bench/format.ts'
 import { keepAsking } from './bench/keep-asking.ts'
-import { processCpuUs } from './bench/process-cpu.ts'
+import { median, percentile } from './bench/median.ts'
+import { readRedisWork } from './bench/redis-work.ts'
 
-/** What performance.md of the design asks for. */
-const GOAL = { gateCpuUs: 15, throughputPart: 0.85 } as const
-
-const isQuick = process.argv.includes('--quick')
+const { values: options } = parseArgs({ options: { quick: { type: 'boolean' }, json: { type: 'string' } } })
+const isQuick = options.quick === true
 const ROUNDS = isQuick ? 1 : 5
 const WARM_UP_MS = isQuick ? 1_000 : 3_000
 const ROUND_MS = isQuick ? 2_000 : 5_000
@@ -34,22 +36,29 @@ type Variant = {
   readonly name: string
   readonly url: string
   readonly apiPid: number
-  readonly limiterPid: number | undefined
+  readonly limiterPid?: number
+  readonly redisPort?: number
 }
 
 type Round = {
   readonly requestsPerS: number
   readonly apiCpuUs: number
-  readonly limiterCpuUs: number | undefined
+  readonly limiterCpuUs?: number
+  readonly redisCpuUs?: number
   readonly p50Ms: number
   readonly p99Ms: number
 }
 
-const say = (text: string) => process.stderr.write(`${text}\n`)
-const percentile = (values: readonly number[], share: number) =>
-  values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? Number.NaN
-const median = (values: readonly number[]) => percentile(values, 0.5)
+/** An API and what its requests took, as medians of the rounds. */
+export type ApiResult = Round & {
+  readonly request: string
+  readonly name: string
+  /** What it takes more than the API without a gate, and its requests per second as a part of that one's. */
+  readonly gateCpuUs?: number
+  readonly throughputPart?: number
+}
 
+const say = (text: string) => process.stderr.write(`${text}\n`)
 const started = new AsyncDisposableStack()
 const program = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
@@ -63,17 +72,17 @@ const start = async (path: string, settings: Readonly<Record<string, string>>) =
 
 const startVariants = async (folder: string): Promise<readonly Variant[]> => {
   const redis = started.use(await startRedis())
-  const api = async (path: string, limiterPort?: number) => {
+  const api = async (path: string, gate: Readonly<Record<string, string>> = {}) => {
     const port = await freePort()
-    const pid = await start(path, {
+    const apiPid = await start(path, {
       API_ADDRESS: `127.0.0.1:${port}`,
       API_ADMIN_ADDRESS: '127.0.0.1:0',
       API_KEYS: join(folder, 'keys'),
       API_LIMITER_DEADLINE_MS: '2000',
       API_LIMITER_FALLBACK: 'deny',
-      ...(limiterPort !== undefined && { API_LIMITER: `127.0.0.1:${limiterPort}` }),
+      ...gate,
     })
-    return { url: `http://127.0.0.1:${port}`, apiPid: pid }
+    return { url: `http://127.0.0.1:${port}`, apiPid }
   }
   const gated = async (name: string, store: string) => {
     const port = await freePort()
@@ -84,12 +93,15 @@ const startVariants = async (folder: string): Promise<readonly Variant[]> => {
       LIMITER_STORE: store,
       LIMITER_STORE_DEADLINE_MS: '1000',
     })
-    return { name, limiterPid, ...(await api('../services/api/main.ts', port)) }
+    return { name, limiterPid, ...(await api('../services/api/main.ts', { API_LIMITER: `127.0.0.1:${port}` })) }
   }
+  const redisPort = redis.port
+  const otherGate = 'bench/other-gate-api.ts'
   return [
-    { name: 'no gate', limiterPid: undefined, ...(await api('bench/ungated-api.ts')) },
+    { name: 'no gate', ...(await api(otherGate)) },
     await gated('gate, memory', 'memory:'),
-    await gated('gate, Redis', `redis://127.0.0.1:${redis.port}`),
+    { ...(await gated('gate, Redis', `redis://127.0.0.1:${redisPort}`)), redisPort },
+    { name: '@fastify/rate-limit, Redis', ...(await api(otherGate, { REDIS_PORT: `${redisPort}` })), redisPort },
   ]
 }
 
@@ -104,30 +116,41 @@ const load = ({ url }: Variant, { path, status, headers }: Request, durationMs: 
   keepAsking({ origin: url, path, status, headers, connections: CONNECTIONS, durationMs })
 
 const measure = async (variant: Variant, request: Request): Promise<Round> => {
-  const { apiPid, limiterPid } = variant
-  const cpu = () => ({ api: processCpuUs(apiPid), limiter: limiterPid === undefined ? 0 : processCpuUs(limiterPid) })
-  const before = cpu()
+  const { apiPid, limiterPid, redisPort } = variant
+  const readAll = () => ({
+    api: readCpuUs(apiPid),
+    limiter: limiterPid === undefined ? 0 : readCpuUs(limiterPid),
+    redis: redisPort === undefined ? 0 : readRedisWork(redisPort).cpuUs,
+  })
+  const before = readAll()
   const { seconds, latenciesMs } = await load(variant, request, ROUND_MS)
-  const after = cpu()
+  const after = readAll()
+  const count = latenciesMs.length
+  const sorted = latenciesMs.toSorted((a, b) => a - b)
   return {
-    requestsPerS: latenciesMs.length / seconds,
-    apiCpuUs: (after.api - before.api) / latenciesMs.length,
-    limiterCpuUs: limiterPid === undefined ? undefined : (after.limiter - before.limiter) / latenciesMs.length,
-    p50Ms: percentile(latenciesMs, 0.5),
-    p99Ms: percentile(latenciesMs, 0.99),
+    requestsPerS: count / seconds,
+    apiCpuUs: (after.api - before.api) / count,
+    ...(limiterPid !== undefined && { limiterCpuUs: (after.limiter - before.limiter) / count }),
+    ...(redisPort !== undefined && { redisCpuUs: (after.redis - before.redis) / count }),
+    p50Ms: percentile(sorted, 0.5),
+    p99Ms: percentile(sorted, 0.99),
   }
 }
 
-const medianOf = (rounds: readonly Round[]): Round => ({
-  requestsPerS: median(rounds.map(({ requestsPerS }) => requestsPerS)),
-  apiCpuUs: median(rounds.map(({ apiCpuUs }) => apiCpuUs)),
-  limiterCpuUs:
-    rounds[0]?.limiterCpuUs === undefined ? undefined : median(rounds.map((round) => round.limiterCpuUs ?? 0)),
-  p50Ms: median(rounds.map(({ p50Ms }) => p50Ms)),
-  p99Ms: median(rounds.map(({ p99Ms }) => p99Ms)),
-})
+const medianOf = (rounds: readonly Round[]): Round => {
+  const [first] = rounds
+  const of = (figure: (round: Round) => number | undefined) => median(rounds.map((round) => figure(round) ?? 0))
+  return {
+    requestsPerS: of((round) => round.requestsPerS),
+    apiCpuUs: of((round) => round.apiCpuUs),
+    ...(first?.limiterCpuUs !== undefined && { limiterCpuUs: of((round) => round.limiterCpuUs) }),
+    ...(first?.redisCpuUs !== undefined && { redisCpuUs: of((round) => round.redisCpuUs) }),
+    p50Ms: of((round) => round.p50Ms),
+    p99Ms: of((round) => round.p99Ms),
+  }
+}
 
-const compare = async (variants: readonly Variant[], request: Request) => {
+const compare = async (variants: readonly Variant[], request: Request): Promise<readonly ApiResult[]> => {
   const rounds = new Map(variants.map(({ name }): [string, Round[]] => [name, []]))
   for (const variant of variants) await load(variant, request, WARM_UP_MS)
   for (let round = 1; round <= ROUNDS; round += 1)
@@ -138,14 +161,17 @@ const compare = async (variants: readonly Variant[], request: Request) => {
         `${request.name}, round ${round} of ${ROUNDS}, ${variant.name}: ${Math.round(figures.requestsPerS)} requests/s`,
       )
     }
-  const results = [...rounds].map(([name, of]) => ({ name, ...medianOf(of), rounds: of }))
+  const results = [...rounds].map(([name, of]) => ({ request: request.name, name, ...medianOf(of) }))
   const [without] = results
-  return results.map((result) => ({
-    request: request.name,
-    ...result,
-    gateCpuUs: result === without ? undefined : result.apiCpuUs - (without?.apiCpuUs ?? 0),
-    throughputPart: result === without ? undefined : result.requestsPerS / (without?.requestsPerS ?? 0),
-  }))
+  return results.map((result) =>
+    without === undefined || result === without
+      ? result
+      : {
+          ...result,
+          gateCpuUs: result.apiCpuUs - without.apiCpuUs,
+          throughputPart: result.requestsPerS / without.requestsPerS,
+        },
+  )
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'weir-bench-'))
@@ -160,7 +186,7 @@ try {
   }
   await writeFile(join(folder, 'keys'), formatKeyLine(record))
   await writeFile(join(folder, 'policies.yaml'), policies)
-  say('starting Redis, two limiters and three APIs …')
+  say('starting Redis, two limiters and four APIs …')
   const variants = await startVariants(folder)
   const headers = { authorization: `Bearer ${key}` }
   const document = await fetch(`${variants[0]?.url}/v1/openapi.json`, { headers })
@@ -171,30 +197,12 @@ try {
     { name: 'document, 304', path: '/v1/openapi.json', status: 304, headers: { ...headers, 'if-none-match': etag } },
     { name: 'list of orders', path: '/v1/orders?limit=5', status: 200, headers },
   ]
-  const results: Awaited<ReturnType<typeof compare>>[number][] = []
+  const results: ApiResult[] = []
   for (const request of requests) results.push(...(await compare(variants, request)))
-
-  console.table(
-    results.map((result) => ({
-      request: result.request,
-      API: result.name,
-      'requests/s': Math.round(result.requestsPerS),
-      'of no gate': result.throughputPart === undefined ? '' : `${(result.throughputPart * 100).toFixed(0)} %`,
-      'API µs': result.apiCpuUs.toFixed(1),
-      'gate µs': result.gateCpuUs?.toFixed(1) ?? '',
-      'limiter µs': result.limiterCpuUs?.toFixed(1) ?? '',
-      'p50 ms': result.p50Ms.toFixed(1),
-      'p99 ms': result.p99Ms.toFixed(1),
-    })),
+  console.info(
+    `${CONNECTIONS} connections, each asks as soon as it is answered; processor time a request; medians of ${ROUNDS} rounds of ${ROUND_MS / 1000} s\n\n${formatApi(results)}`,
   )
-  console.log(
-    `${CONNECTIONS} connections, each asks as soon as it is answered; processor time a request; medians of ${ROUNDS} rounds of ${ROUND_MS / 1000} s.\n` +
-      `Goal: gate ≤ ${GOAL.gateCpuUs} µs, requests/s ≥ ${GOAL.throughputPart * 100} % of no gate.`,
-  )
-  const path = join(tmpdir(), `weir-api-throughput-${new Date().toISOString().replaceAll(':', '-')}.json`)
-  const machine = { cpu: cpus()[0]?.model, cores: availableParallelism(), node: process.version }
-  await writeFile(path, JSON.stringify({ machine, goal: GOAL, connections: CONNECTIONS, results }, null, 2))
-  console.log(path)
+  if (options.json !== undefined) await writeFile(options.json, JSON.stringify(results))
 } finally {
   await started.disposeAsync()
   await rm(folder, { recursive: true, force: true })

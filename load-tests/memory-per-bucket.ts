@@ -1,5 +1,7 @@
-// How many bytes of Redis does a subject cost, with one bucket and with more?   node load-tests/memory-per-bucket.ts
+// How many bytes of Redis does a subject cost, with one bucket and with more?   node load-tests/memory-per-bucket.ts [--json FILE]
 // Starts a Redis of its own; prints a table, and on standard error how far it is. Two minutes.
+import { writeFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
 import { type BucketKey, bucketRef, type GroupKey } from '../services/limiter/core/store.ts'
 import { openOrThrow } from '../services/limiter/redis/open-store.fixture.ts'
 import { redisCli, startRedis } from '../services/limiter/redis/redis-server.fixture.ts'
@@ -35,17 +37,37 @@ const cases: readonly Case[] = ([1, 2] as const).flatMap((stateFormat): readonly
   { names: ['per-client', 'writes', 'reads', 'exports', 'imports'], takes: 3, stateFormat },
   { names: ['a-long-name-of-a-policy'], takes: 3, stateFormat },
 ])
-const rows: Record<string, string | number>[] = []
+
+export type BytesResult = {
+  readonly format: StateFormat
+  readonly buckets: string
+  readonly bytesPerSubject: number
+  /** Absent: it has only one. */
+  readonly bytesPerFurtherBucket?: number
+}
+
+const { values: options } = parseArgs({ options: { json: { type: 'string' } } })
+const results: BytesResult[] = []
 let single = 0
 for (const one of cases) {
-  process.stderr.write(`${rows.length + 1} of ${cases.length} …\n`)
-  const bytes = await measure(one)
-  if (one.names.length === 1) single = bytes
-  rows.push({
-    format: one.stateFormat,
-    buckets: one.names.join(' '),
-    'bytes a subject': Math.round(bytes),
-    'bytes a further bucket': one.names.length === 1 ? '-' : Math.round((bytes - single) / (one.names.length - 1)),
+  process.stderr.write(`${results.length + 1} of ${cases.length} …\n`)
+  const bytesPerSubject = await measure(one)
+  const { names, stateFormat: format } = one
+  if (names.length === 1) single = bytesPerSubject
+  const furtherBuckets = names.length - 1
+  results.push({
+    format,
+    buckets: names.join(' '),
+    bytesPerSubject,
+    ...(furtherBuckets > 0 && { bytesPerFurtherBucket: (bytesPerSubject - single) / furtherBuckets }),
   })
 }
-console.table(rows)
+console.table(
+  results.map(({ format, buckets, bytesPerSubject, bytesPerFurtherBucket }) => ({
+    format,
+    buckets,
+    'bytes a subject': Math.round(bytesPerSubject),
+    'bytes a further bucket': bytesPerFurtherBucket === undefined ? '-' : Math.round(bytesPerFurtherBucket),
+  })),
+)
+if (options.json !== undefined) await writeFile(options.json, JSON.stringify(results))

@@ -1,99 +1,128 @@
-// What does a check cost, beside its peers?   npm run bench   (-- --quick for a short one; -- --json FILE writes the figures;
-// --only WAY and --at CONCURRENCY, each as often as wanted, for some of them; --profile FOLDER for the limiter's CPU profile)
-// Starts a Redis, a limiter and, if ENVOY_RATELIMIT names its program, envoyproxy/ratelimit; asks 1,000 keys in each way in turn, round by
-// round, and prints medians. Read the ratios: the times are this machine's.
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
+// What does a check cost, beside its peers?   npm run bench
+//   -- --quick            a short run of the ways alone       --rounds N           5 unless said
+//   -- --part PART        checks, spread, arrivals, shards, api, memory, metrics: as often as wanted, all unless said
+//   -- --only WAY, --at CONCURRENCY                           some of them, as often as wanted
+//   -- --json FILE        writes all figures; load-tests/bench/publish.ts makes the README's tables and chart of them
+//   -- --profile FOLDER   leaves the limiter's CPU profile there
+// Starts a Redis, a limiter and, if ENVOY_RATELIMIT names its program, envoyproxy/ratelimit; asks 1,000 clients' checks in each way in turn, round
+// by round; prints medians, and which goals of the design they meet. Read the ratios: the times are this machine's.
+import { execFileSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
+import { availableParallelism, cpus } from 'node:os'
 import { parseArgs } from 'node:util'
-import { readCpuUs } from './cpu-time.ts'
-import { startInstallation } from './installation.ts'
-import type { Order, Report } from './load-client.ts'
-import { formatGoals, formatTable, judge, type Measurement, summarize } from './report.ts'
-import { type WayName, wayNames } from './ways.ts'
+import type { ApiResult } from '../api-throughput.ts'
+import type { MemoryResult } from '../bounded-memory.ts'
+import type { BytesResult } from '../memory-per-bucket.ts'
+import { formatApi, formatGoals, formatRows } from './format.ts'
+import { judge } from './goals.ts'
+import { type Installation, startInstallation, startSharded } from './installation.ts'
+import { type Load, loads, type Part, partNames } from './loads.ts'
+import { startMeasuring } from './measure.ts'
+import { type Measurement, type Row, summarize } from './measurement.ts'
+import { median } from './median.ts'
+import type { MetricsCost } from './metrics-cost.ts'
+import type { Results } from './results.ts'
+import { runProgram } from './run-program.ts'
+import { wayNames } from './ways.ts'
 
 const { values } = parseArgs({
   options: {
     quick: { type: 'boolean' },
     rounds: { type: 'string' },
     json: { type: 'string' },
+    part: { type: 'string', multiple: true },
     only: { type: 'string', multiple: true },
     at: { type: 'string', multiple: true },
     profile: { type: 'string' },
   },
 })
-const {
-  rounds: usualRounds,
-  warmUpMs,
-  measureMs,
-} = values.quick ? { rounds: 3, warmUpMs: 400, measureMs: 1_000 } : { rounds: 5, warmUpMs: 1_000, measureMs: 3_000 }
-const { only, at } = values
-const rounds = Number(values.rounds ?? usualRounds)
-const CONCURRENCIES = [1, 64, 256].filter((concurrency) => at?.includes(`${concurrency}`) ?? true)
-const WAYS = wayNames.filter((way) => only?.includes(way) ?? true)
-if (CONCURRENCIES.length === 0 || WAYS.length === 0)
+const { only, at, quick, profile } = values
+const isPartial = [only, at, profile].some((option) => option !== undefined)
+const usualParts: readonly Part[] = isPartial ? ['checks'] : quick ? ['checks', 'spread', 'arrivals'] : partNames
+const parts = partNames.filter((part) => values.part?.includes(part) ?? usualParts.includes(part))
+const rounds = Number(values.rounds ?? (quick ? 3 : 5))
+const times = quick ? { warmUpMs: 400, measureMs: 1_000 } : { warmUpMs: 700, measureMs: 2_500 }
+
+const cases = loads
+  .filter(
+    ({ part, pace }) => parts.includes(part) && (pace.kind === 'arrivals' || (at?.includes(`${pace.askers}`) ?? true)),
+  )
+  .flatMap((load) => load.ways.filter((way) => only?.includes(way) ?? true).map((way) => ({ load, way })))
+if (cases.length === 0 && parts.every((part) => loads.some((load) => load.part === part)))
   throw new Error(
-    `--at is one of 1, 64, 256, and --only one of ${wayNames.map((way) => JSON.stringify(way)).join(', ')}`,
+    `nothing to run: --part is one of ${partNames.join(', ')}, --at of 1, 64, 256, and --only of ${wayNames.map((way) => JSON.stringify(way)).join(', ')}`,
   )
-const KEYS = 1_000
 
-await using installation = await startInstallation(
-  process.env['ENVOY_RATELIMIT'],
-  values.profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${values.profile}` },
-)
-const { addresses, pids } = installation
-const client = fork(new URL('load-client.ts', import.meta.url))
+const say = (text: string) => process.stderr.write(`${text}\n`)
 
-const report = async (): Promise<Report> => {
-  const [message] = (await once(client, 'message')) as [Report]
-  return message
-}
-
-const measure = async (way: WayName, concurrency: number): Promise<Measurement | undefined> => {
-  const server = way.startsWith('Weir') ? pids.limiter : way === 'envoyproxy/ratelimit' ? pids.peer : undefined
-  const readAll = () => [client.pid, server, pids.redis].map((pid) => (pid === undefined ? 0 : readCpuUs(pid)))
-  const order: Order = { way, addresses, concurrency, keys: KEYS, warmUpMs, measureMs }
-  client.send(order)
-  if ((await report()).kind === 'missing') return undefined
-  const [before, startMs] = [readAll(), performance.now()]
-  const done = await report()
-  const [after, elapsedMs] = [readAll(), performance.now() - startMs]
-  if (done.kind !== 'done' || done.checks === 0) throw new Error(`${way}: no check was answered`)
-  const [clientUs = 0, limiterUs = 0, redisUs = 0] = after.map((us, index) => (us - (before[index] ?? 0)) / done.checks)
-  const { checks, kind: _, ...figures } = done
-  const perSecond = checks / (elapsedMs / 1000)
-  return {
-    way,
-    concurrency,
-    checksPerSecond: perSecond,
-    clientUs,
-    limiterUs: server === undefined ? undefined : limiterUs,
-    redisUs,
-    ...figures,
-  }
-}
-
-const measurements: Measurement[] = []
-for (let round = 1; round <= rounds; round += 1)
-  for (const concurrency of CONCURRENCIES)
-    for (const way of WAYS) {
-      const measured = await measure(way, concurrency)
+const measureAll = async (): Promise<readonly Row[]> => {
+  if (cases.length === 0) return []
+  await using started = new AsyncDisposableStack()
+  const shared = started.use(
+    await startInstallation(
+      process.env['ENVOY_RATELIMIT'],
+      profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profile}` },
+    ),
+  )
+  const sharded = new Map<number, Installation>()
+  for (const shards of new Set(cases.flatMap(({ load }) => load.shards ?? [])))
+    sharded.set(shards, started.use(await startSharded(shards)))
+  const installationOf = ({ shards }: Load) => (shards === undefined ? shared : (sharded.get(shards) ?? shared))
+  using measuring = startMeasuring(times)
+  const measurements: Measurement[] = []
+  for (let round = 1; round <= rounds; round += 1)
+    for (const { load, way } of cases) {
+      const measured = await measuring.measure(installationOf(load), load, way)
       if (measured !== undefined) measurements.push(measured)
-      process.stderr.write(`round ${round} of ${rounds}, ${concurrency} at once: ${way}\n`)
+      say(`round ${round} of ${rounds}, ${load.name}: ${way}`)
     }
-client.disconnect()
-client.kill()
+  return summarize(measurements)
+}
 
-const rows = summarize(measurements)
-const goals = judge(rows)
-process.stdout.write(`${formatTable(rows)}\n\n${formatGoals(goals)}\n`)
-if (addresses.peer === undefined)
+const has = (part: Part) => parts.includes(part)
+const shorter = quick ? ['--quick'] : []
+const rows = await measureAll()
+const results: Results = {
+  runs: [
+    {
+      date: new Date().toISOString(),
+      command: ['npm run bench --', ...process.argv.slice(2)].join(' '),
+      ...(rows.length > 0 && { othersPart: median(rows.map(({ othersPart }) => othersPart)) }),
+      machine: {
+        cpu: cpus()[0]?.model ?? 'unknown',
+        cores: availableParallelism(),
+        node: process.version,
+        redis: /v=(\S+)/.exec(execFileSync('redis-server', ['--version'], { encoding: 'utf8' }))?.[1] ?? 'unknown',
+      },
+    },
+  ],
+  rows,
+  ...(has('metrics') && { metrics: await runProgram<MetricsCost>('bench/metrics-cost.ts') }),
+  ...(has('api') && { api: await runProgram<readonly ApiResult[]>('api-throughput.ts', shorter) }),
+  ...(has('memory') && {
+    bytes: await runProgram<readonly BytesResult[]>('memory-per-bucket.ts'),
+    memory: await runProgram<readonly MemoryResult[]>('bounded-memory.ts'),
+  }),
+}
+if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(results, undefined, 2)}\n`)
+
+const goals = judge(results)
+const sections = [formatRows(rows), ...(results.api === undefined ? [] : [formatApi(results.api)]), formatGoals(goals)]
+process.stdout.write(`${sections.join('\n\n')}\n`)
+if (parts.length === partNames.length)
+  for (const { goal } of goals.filter(({ isMet }) => isMet === undefined))
+    process.stdout.write(`NOT MEASURED: ${goal}\n`)
+if (!rows.some(({ way }) => way === 'envoyproxy/ratelimit') && only === undefined)
   process.stdout.write('NOT RUN: envoyproxy/ratelimit (ENVOY_RATELIMIT does not name its program)\n')
-if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify({ rows, goals }, undefined, 2)}\n`)
-const wrong = rows.filter(({ local, failed }) => local + failed > 0)
+const wrong = rows.filter(
+  ({ local, failed, refused, load }) => local + failed > 0 || (refused > 0 && !isToBeRefused(load)),
+)
 if (wrong.length > 0) {
-  process.stdout.write(
-    `Of these ways some checks failed or were decided without the store: ${wrong.map(({ way }) => way)}\n`,
-  )
+  const told = wrong.map(({ load, way, local, failed, refused }) => `${way}, ${load}: ${local}, ${failed}, ${refused}`)
+  process.stdout.write(`Decided without the store, failed, refused though there was enough:\n${told.join('\n')}\n`)
   process.exitCode = 1
+}
+
+function isToBeRefused(name: string) {
+  return loads.some((load) => load.name === name && load.spread === 'empty')
 }

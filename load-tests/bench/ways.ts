@@ -1,6 +1,8 @@
+import rateLimit from '@fastify/rate-limit'
 import { Client, credentials } from '@grpc/grpc-js'
+import { type FastifyRequest, fastify } from 'fastify'
 import { Redis } from 'ioredis'
-import { RateLimiterRedis } from 'rate-limiter-flexible'
+import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import { domainName } from '../../services/contract/check.ts'
 import { createStreamTransport } from '../../services/limiter-client/replicas/stream-transport.ts'
 import { encodeCheck } from '../../services/wire/check.ts'
@@ -10,12 +12,14 @@ import { rateLimitService } from '../../services/wire/protocol.ts'
 export type Addresses = { readonly limiter: string; readonly peer: string | undefined; readonly redisPort: number }
 
 /** What became of one check. `local`: not counted in the store. */
-export type Outcome = 'counted' | 'local' | 'failed'
+export type Outcome = 'passed' | 'refused' | 'local' | 'failed'
 
 /** Asks for one client's request. */
 export type Way = AsyncDisposable & { readonly ask: (client: string) => Promise<Outcome> }
 
 const DEADLINE_MS = 5_000
+/** Of the libraries, of which each has one limit for all clients: the busiest one is not refused either. */
+const LIBRARY_LIMIT = 1_000_000_000
 
 /** What the reference API says of a request. */
 const checkOf = (client: string) => ({
@@ -36,7 +40,9 @@ const stream = async ({ limiter }: Addresses): Promise<Way> => {
     ask: async (client) => {
       const asked = await transport.ask(checkOf(client), DEADLINE_MS)
       if (!asked.ok) return 'failed'
-      return asked.answer.decision.basis === 'bucket' ? 'counted' : 'local'
+      const { basis, verdict } = asked.answer.decision
+      if (basis !== 'bucket') return 'local'
+      return verdict === 'allow' ? 'passed' : 'refused'
     },
     [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
   }
@@ -70,25 +76,58 @@ const unary = <Request, Response>(
 const shouldAllow = async ({ limiter }: Addresses) =>
   unary(limiter, rateLimitService.ShouldAllow, {
     requestOf: (client) => encodeCheck(checkOf(client)),
-    outcomeOf: ({ basis }) => (basis === 'BUCKET' ? 'counted' : 'local'),
+    outcomeOf: ({ basis, verdict }) => {
+      if (basis !== 'BUCKET') return 'local'
+      return verdict === 'ALLOW' ? 'passed' : 'refused'
+    },
   })
 
 const shouldRateLimit = (address: string) =>
   unary(address, rateLimitServiceV3.ShouldRateLimit, {
     requestOf: (client) => ({ domain: 'api', descriptors: [{ entries: [{ key: 'client', value: client }] }] }),
-    outcomeOf: ({ overallCode }) => (overallCode === 'OK' ? 'counted' : 'failed'),
+    outcomeOf: ({ overallCode }) => {
+      if (overallCode === 'OK') return 'passed'
+      return overallCode === 'OVER_LIMIT' ? 'refused' : 'failed'
+    },
   })
 
-const inProcess = async ({ redisPort }: Addresses): Promise<Way> => {
+const rateLimiterFlexible = async ({ redisPort }: Addresses): Promise<Way> => {
   const redis = new Redis(redisPort, '127.0.0.1')
-  const limiter = new RateLimiterRedis({ storeClient: redis, points: 100_000, duration: 60 })
+  const limiter = new RateLimiterRedis({ storeClient: redis, points: LIBRARY_LIMIT, duration: 60 })
   return {
     ask: (client) =>
       limiter.consume(client).then(
-        () => 'counted',
-        () => 'failed',
+        () => 'passed',
+        (reason) => (reason instanceof RateLimiterRes ? 'refused' : 'failed'),
       ),
     [Symbol.asyncDispose]: async () => redis.disconnect(),
+  }
+}
+
+/** Its limiter alone, which its hook calls for each request. */
+const fastifyRateLimit = async ({ redisPort }: Addresses): Promise<Way> => {
+  const redis = new Redis(redisPort, '127.0.0.1')
+  const app = fastify()
+  await app.register(rateLimit, {
+    redis,
+    max: LIBRARY_LIMIT,
+    timeWindow: 60_000,
+    keyGenerator: ({ id }) => id,
+  })
+  await app.ready()
+  const limit = app.createRateLimit()
+  return {
+    ask: async (client) => {
+      // All that it reads of a request.
+      const request = { id: client, routeOptions: { config: {} } } as FastifyRequest
+      const limited = await limit(request).catch(() => undefined)
+      if (limited === undefined) return 'failed'
+      return !limited.isAllowed && limited.isExceeded ? 'refused' : 'passed'
+    },
+    [Symbol.asyncDispose]: async () => {
+      await app.close()
+      redis.disconnect()
+    },
   }
 }
 
@@ -98,21 +137,31 @@ const bareGet = async ({ redisPort }: Addresses): Promise<Way> => {
   return {
     ask: async (client) => {
       await redis.get(`bench:${client}`)
-      return 'counted'
+      return 'passed'
     },
     [Symbol.asyncDispose]: async () => redis.disconnect(),
   }
 }
 
-/** Undefined: what it needs is not on this machine. */
+export type Entry = {
+  /** The process between the client and Redis, if there is one. */
+  readonly server?: 'limiter' | 'peer'
+  /** Undefined: what it needs is not on this machine. */
+  readonly open: (addresses: Addresses) => Promise<Way | undefined>
+}
+
 export const ways = {
-  'Weir, stream': stream,
-  'Weir, ShouldAllow': shouldAllow,
-  'Weir, ShouldRateLimit': async ({ limiter }: Addresses) => shouldRateLimit(limiter),
-  'envoyproxy/ratelimit': async ({ peer }: Addresses) => (peer === undefined ? undefined : shouldRateLimit(peer)),
-  'rate-limiter-flexible, in process': inProcess,
-  'bare GET by ioredis': bareGet,
-} as const satisfies Record<string, (addresses: Addresses) => Promise<Way | undefined>>
+  'Weir, stream': { server: 'limiter', open: stream },
+  'Weir, ShouldAllow': { server: 'limiter', open: shouldAllow },
+  'Weir, ShouldRateLimit': { server: 'limiter', open: async ({ limiter }) => shouldRateLimit(limiter) },
+  'envoyproxy/ratelimit': {
+    server: 'peer',
+    open: async ({ peer }) => (peer === undefined ? undefined : shouldRateLimit(peer)),
+  },
+  'rate-limiter-flexible, in process': { open: rateLimiterFlexible },
+  '@fastify/rate-limit, in process': { open: fastifyRateLimit },
+  'bare GET by ioredis': { open: bareGet },
+} as const satisfies Record<string, Entry>
 
 export type WayName = keyof typeof ways
 export const wayNames = Object.keys(ways) as WayName[]

@@ -1,4 +1,7 @@
-// The API without its gate, to compare with: all else is as `services/api/main.ts` has it.
+// The API without its gate, to compare with, or with @fastify/rate-limit instead (REDIS_PORT): all else is as `services/api/main.ts` has it.
+import rateLimit from '@fastify/rate-limit'
+import type { FastifyInstance, preHandlerAsyncHookHandler } from 'fastify'
+import { Redis } from 'ioredis'
 import { publishRequests } from '../../services/api/api-metrics.ts'
 import { buildApp } from '../../services/api/app.ts'
 import { createConnectionBook } from '../../services/api/http/connection/connection-book.ts'
@@ -14,8 +17,27 @@ import { createLog } from '../../services/platform/log.ts'
 import { createMetrics } from '../../services/platform/metrics.ts'
 import { runService } from '../../services/platform/process.ts'
 
+/** Never reached: every request is counted, none refused. */
+const NEVER_REACHED = 1_000_000_000
+
+/** Asks as our gate does: first of all, and for the client that the request was found to be of. */
+const gateByLibrary = (app: FastifyInstance, redis: Redis) => {
+  let limit: preHandlerAsyncHookHandler
+  void app.register(rateLimit, {
+    global: false,
+    redis,
+    max: NEVER_REACHED,
+    timeWindow: 60_000,
+    keyGenerator: ({ identity }) => identity.client,
+  })
+  app.after(() => {
+    limit = app.rateLimit()
+  })
+  app.addHook('onRequest', (request, reply) => limit.call(app, request, reply))
+}
+
 await runService({
-  name: 'ungated-api',
+  name: 'other-gate-api',
   start: async (resources) => {
     const read = readApiSettings(process.env)
     if (!read.ok) return read
@@ -46,6 +68,12 @@ await runService({
       }),
       observe: publishRequests(createMetrics()),
     })
+    const redisPort = process.env['REDIS_PORT']
+    if (redisPort !== undefined) {
+      const redis = new Redis(Number(redisPort), '127.0.0.1')
+      resources.defer(() => redis.disconnect())
+      gateByLibrary(app, redis)
+    }
     const { host, port } = settings.API_ADDRESS
     await app.listen({ host, port })
     resources.defer(() => {
