@@ -56,7 +56,8 @@ const start = async (program: string, options: readonly string[], configuration?
 
 /** Resolves when the server answers. */
 const spawnServer = async (program: string, port: number, command: readonly string[]) => {
-  const child = spawn(program, command, { stdio: ['ignore', 'pipe', 'pipe'] })
+  // In scripts Redis orders strings by its locale: here as JavaScript does.
+  const child = spawn(program, command, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, LC_ALL: 'C' } })
   const missing = await new Promise<Error | undefined>((resolve) => {
     child.once('error', resolve)
     child.once('spawn', () => resolve(undefined))

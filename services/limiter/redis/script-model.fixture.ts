@@ -1,8 +1,8 @@
 /** `take.lua` in TypeScript, over the arithmetic of `bucket.ts`: what a single process would do. */
-import { type Bucket, charge, holds, refill, untilFullUs } from '../../bucket/bucket.ts'
+import { type Bucket, charge, chargeNano, holds, nanoTokens, refill, untilFullUs } from '../../bucket/bucket.ts'
 import type { AskedBucket } from '../core/store.ts'
 import type { Testimony } from '../witness/witnesses.ts'
-import { ruleHash, type ScriptOperation, type StateFormat } from './take-script.ts'
+import { requestNameOf, ruleHash, type ScriptOperation, type StateFormat } from './take-script.ts'
 
 type Stored = {
   readonly key: string
@@ -23,6 +23,9 @@ type Before = {
   rule: number
 }
 
+const MOST = 128
+const REMEMBERED_US = 2_000_000
+
 /** How long an entry says that its bucket is not full: format 2 has one byte for it. */
 const keptMs: Readonly<Record<StateFormat, (ms: number) => number>> = {
   1: (ms) => ms,
@@ -35,22 +38,26 @@ const keptMs: Readonly<Record<StateFormat, (ms: number) => number>> = {
 
 export const createScriptModel = () => {
   const stored = new Map<string, Stored>()
+  const requests = new Map<string, Stored>()
+  // What the call that is under way is about.
+  const asked = new Set<string>()
 
-  const look = (key: string, asked: AskedBucket, nowUs: number): Before & { readonly isRebased: boolean } => {
-    const name = `${key} ${asked.key}`
+  const look = (key: string, bucketAsked: AskedBucket, nowUs: number): Before & { readonly isRebased: boolean } => {
+    const name = `${key} ${bucketAsked.key}`
+    asked.add(name)
     const found = stored.get(name)
     const kept = found !== undefined && (found.isFresh || found.fullAtUs > nowUs) ? found : undefined
-    const bucket = refill(kept?.bucket, asked.rule, nowUs)
+    const bucket = refill(kept?.bucket, bucketAsked.rule, nowUs)
     const isRebased = kept !== undefined && bucket.atUs < kept.bucket.atUs
     const isFull = bucket.deficitNano === 0 && bucket.atUs > (kept?.bucket.atUs ?? 0)
     return {
-      asked,
+      asked: bucketAsked,
       name,
       bucket,
       isRebased,
       epoch: kept?.epoch ?? 0,
       granted: kept === undefined || isFull ? 0 : kept.granted,
-      rule: kept?.rule ?? ruleHash(asked.rule),
+      rule: kept?.rule ?? ruleHash(bucketAsked.rule),
     }
   }
 
@@ -106,6 +113,30 @@ export const createScriptModel = () => {
     return granted
   }
 
+  const debit = ({ key, cost, extraNano = 0 }: ScriptOperation, before: readonly Before[]) => {
+    for (const one of before) {
+      const { deficitNano, atUs } = chargeNano(one.bucket, nanoTokens(cost) + extraNano)
+      const bucket = { deficitNano: Math.min(deficitNano, nanoTokens(one.asked.rule.capacityTokens)), atUs }
+      write(key, { ...one, bucket, granted: one.granted + cost })
+    }
+    return 1
+  }
+
+  const charged = (operation: ScriptOperation, before: readonly Before[], nowUs: number) => {
+    const { kind, key, cost, buckets, requestId } = operation
+    const name = requestId === undefined ? undefined : `${key} ${requestNameOf(requestId, cost, buckets)}`
+    const last = name === undefined ? undefined : requests.get(name)
+    const isRemembered = last !== undefined && (last.isFresh || last.fullAtUs > nowUs)
+    if (isRemembered && (cost > 0 || kind === 'debit')) return { granted: 1, replayed: true }
+    const granted = kind === 'debit' ? debit(operation, before) : take(operation, before)
+    if (name !== undefined && granted > 0 && (cost > 0 || kind === 'debit')) {
+      const bucket = { deficitNano: 0, atUs: nowUs }
+      requests.set(name, { key, bucket, fullAtUs: nowUs + REMEMBERED_US, epoch: 0, granted: 0, rule: 0, isFresh: true })
+      asked.add(name)
+    }
+    return { granted, replayed: false }
+  }
+
   const run = (operation: ScriptOperation, nowUs: number) => {
     const { kind, key, buckets, testimonies } = operation
     const before = buckets.map((asked, index) => {
@@ -118,10 +149,8 @@ export const createScriptModel = () => {
         const bucket = { deficitNano: 0, atUs: one.bucket.atUs }
         write(key, { ...one, bucket, epoch: one.epoch + 1, granted: 0, rule: ruleHash(one.asked.rule) })
       }
-    const granted = kind === 'reset' ? 1 : take(operation, before)
     return {
-      granted,
-      replayed: false,
+      ...(kind === 'reset' ? { granted: 1, replayed: false } : charged(operation, before, nowUs)),
       before: before.map(({ bucket, epoch, granted: grantedTokens, rule }) => ({
         bucket,
         epoch,
@@ -131,22 +160,40 @@ export const createScriptModel = () => {
     }
   }
 
-  /** Whoever writes a group writes all of it, and leaves out what is full: a clock that is set back later does not bring it back. */
+  /** Of a group that has been written: leaves out what is full, and of more than 128 entries the fullest that the call was not about. */
+  const bound = (entries: Map<string, Stored>, key: string, nowUs: number) => {
+    const own = [...entries].filter(([, entry]) => entry.key === key)
+    const held = own.filter(([, { isFresh, fullAtUs }]) => isFresh || fullAtUs > nowUs)
+    const inOrder = held.toSorted(
+      ([a, one], [b, other]) =>
+        Number(asked.has(b)) - Number(asked.has(a)) || other.fullAtUs - one.fullAtUs || (a < b ? -1 : 1),
+    )
+    const kept = new Map(inOrder.slice(0, MOST))
+    for (const [name] of own) if (!kept.has(name)) entries.delete(name)
+    return held.length - kept.size
+  }
+
+  /** Whoever writes a group writes all of it: a clock that is set back later does not bring back what was full. */
   const endCall = (nowUs: number, stateFormat: StateFormat) => {
-    const written = new Set(stored.values().flatMap(({ key, isFresh }) => (isFresh ? [key] : [])))
+    const written = new Set(
+      [...stored.values(), ...requests.values()].flatMap(({ key, isFresh }) => (isFresh ? [key] : [])),
+    )
+    let droppedBuckets = 0
+    for (const key of written) droppedBuckets += bound(stored, key, nowUs) + bound(requests, key, nowUs)
     for (const [name, entry] of stored) {
       if (!written.has(entry.key)) continue
       const { atUs } = entry.bucket
       const fullAtUs = atUs + keptMs[stateFormat]((entry.fullAtUs - atUs) / 1000) * 1000
-      if (!entry.isFresh && entry.fullAtUs <= nowUs) stored.delete(name)
-      else stored.set(name, { ...entry, fullAtUs, isFresh: false })
+      stored.set(name, { ...entry, fullAtUs, isFresh: false })
     }
+    for (const [name, entry] of requests) requests.set(name, { ...entry, isFresh: false })
+    asked.clear()
+    return droppedBuckets
   }
 
   return (operations: readonly ScriptOperation[], nowUs: number, stateFormat: StateFormat) => {
     const results = operations.map((operation) => run(operation, nowUs))
-    endCall(nowUs, stateFormat)
-    return results
+    return { droppedBuckets: endCall(nowUs, stateFormat), results }
   }
 }
 

@@ -74,7 +74,7 @@ const encodedBytes = ({ buckets, requestId, testimonies = [] }: Operation) =>
   )
 
 /** Short, and not to be found for another request. */
-const requestNameOf = (requestId: string, cost: number, buckets: readonly AskedBucket[]) =>
+export const requestNameOf = (requestId: string, cost: number, buckets: readonly AskedBucket[]) =>
   `\u0000${createHash('sha256')
     .update(requestKey(requestId, cost, buckets))
     .digest('base64url')}`.slice(0, REQUEST_NAME_BYTES)

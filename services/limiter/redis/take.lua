@@ -349,7 +349,8 @@ local function bounded(buckets)
     table.sort(list, function(a, b)
       local one, other = buckets[a], buckets[b]
       if one.asked ~= other.asked then return one.asked end
-      return one.full_at > other.full_at
+      if one.full_at ~= other.full_at then return one.full_at > other.full_at end
+      return a < b
     end)
     dropped = dropped + #list - most
     for i = #list, most + 1, -1 do list[i] = nil end
