@@ -74,6 +74,7 @@ export const openStore = async ({ settings, log, observer, tracing }: Options): 
   }
   const files = await readFiles({
     password: ['LIMITER_STORE_PASSWORD_FILE', settings.LIMITER_STORE_PASSWORD_FILE],
+    sentinelPassword: ['LIMITER_STORE_SENTINEL_PASSWORD_FILE', settings.LIMITER_STORE_SENTINEL_PASSWORD_FILE],
     ca: ['LIMITER_STORE_TLS_CA', settings.LIMITER_STORE_TLS_CA],
     cert: ['LIMITER_STORE_TLS_CERT', settings.LIMITER_STORE_TLS_CERT],
     key: ['LIMITER_STORE_TLS_KEY', settings.LIMITER_STORE_TLS_KEY],
@@ -86,7 +87,12 @@ export const openStore = async ({ settings, log, observer, tracing }: Options): 
   const seams = { timers: systemTimers, randomness: systemRandomness, monotonicUs }
   const opened = await openRedisStore({
     address,
-    credentials: { ...files.texts, password: files.texts.password?.trim() },
+    credentials: {
+      ...files.texts,
+      password: files.texts.password?.trim(),
+      sentinelUser: settings.LIMITER_STORE_SENTINEL_USER,
+      sentinelPassword: files.texts.sentinelPassword?.trim(),
+    },
     deadlineMs: settings.LIMITER_STORE_DEADLINE_MS,
     shardCount: settings.LIMITER_SHARDS,
     stateFormat: settings.LIMITER_STATE_FORMAT,

@@ -7,6 +7,7 @@ import {
   optional,
   path,
   type Reader,
+  type ReadSettings,
   readSettings,
   type Settings,
   wholeNumber,
@@ -25,6 +26,11 @@ const store: Reader<StoreAddress> = {
   },
 }
 
+const userName: Reader<string> = {
+  read: (text) =>
+    /^[^@/\s:]+$/.test(text) ? { ok: true, value: text } : { ok: false, expected: 'a name without spaces, @, / and :' },
+}
+
 const stateFormat: Reader<StateFormat> = {
   read: (text) =>
     text === '1' || text === '2' ? { ok: true, value: text === '1' ? 1 : 2 } : { ok: false, expected: '1 or 2' },
@@ -36,6 +42,8 @@ const table = {
   LIMITER_ADMIN_TOKEN_FILE: optional(path),
   LIMITER_STORE: store,
   LIMITER_STORE_PASSWORD_FILE: optional(path),
+  LIMITER_STORE_SENTINEL_USER: optional(userName),
+  LIMITER_STORE_SENTINEL_PASSWORD_FILE: optional(path),
   LIMITER_STORE_TLS_CA: optional(path),
   LIMITER_STORE_TLS_CERT: optional(path),
   LIMITER_STORE_TLS_KEY: optional(path),
@@ -57,4 +65,29 @@ const table = {
 
 export type LimiterSettings = Settings<typeof table>
 
-export const readLimiterSettings = (environment: NodeJS.ProcessEnv) => readSettings(environment, table)
+export const readLimiterSettings = (environment: NodeJS.ProcessEnv): ReadSettings<typeof table> => {
+  const read = readSettings(environment, table)
+  const faults = read.ok ? ignoredForStore(read.settings) : []
+  return faults.length === 0 ? read : { ok: false, faults }
+}
+
+/** Settings that the store named beside them would ignore: whoever set them believes something that is not so. */
+const ignoredForStore = (settings: LimiterSettings) => {
+  const { LIMITER_STORE: store } = settings
+  const encrypted = 'tls' in store && store.tls
+  const sentinels = store.kind === 'sentinel'
+  return [
+    ...(['LIMITER_STORE_TLS_CA', 'LIMITER_STORE_TLS_CERT', 'LIMITER_STORE_TLS_KEY'] as const)
+      .filter((name) => settings[name] !== undefined && !encrypted)
+      .map((name) => `${name} is set, but LIMITER_STORE is not encrypted: begin that with rediss or unset this`),
+    ...(['LIMITER_STORE_SENTINEL_USER', 'LIMITER_STORE_SENTINEL_PASSWORD_FILE'] as const)
+      .filter((name) => settings[name] !== undefined && !sentinels)
+      .map(
+        (name) => `${name} is set, but LIMITER_STORE names no Sentinels: unset it, or begin that with redis-sentinel`,
+      ),
+    ...(settings.LIMITER_STORE_SENTINEL_USER !== undefined &&
+    settings.LIMITER_STORE_SENTINEL_PASSWORD_FILE === undefined
+      ? ['LIMITER_STORE_SENTINEL_PASSWORD_FILE is not set, but LIMITER_STORE_SENTINEL_USER is: set both']
+      : []),
+  ]
+}

@@ -4,6 +4,9 @@ import type { RedisAddress } from './store-address.ts'
 
 export type Credentials = {
   readonly password: string | undefined
+  /** Of the Sentinels, which know other users than the servers that they watch. */
+  readonly sentinelUser: string | undefined
+  readonly sentinelPassword: string | undefined
   readonly ca: string | undefined
   readonly cert: string | undefined
   readonly key: string | undefined
@@ -17,6 +20,8 @@ export type RedisConnection = AsyncDisposable & {
   readonly callOver: (command: string, ...args: (string | Buffer)[]) => Promise<Sent>
   /** Resolves when commands can be sent; rejects with why not. */
   readonly connect: () => Promise<void>
+  /** Why a connection failed last. */
+  readonly lastError: () => Error | undefined
 }
 
 const RECONNECT_MIN_MS = 50
@@ -38,8 +43,8 @@ export const createConnection = ({ address, credentials, randomness, onError }: 
   const client = createClient(address, credentials, randomness)
   let lastError: Error | undefined
   client.on('error', (error: Error) => {
-    lastError = error
-    onError(error)
+    lastError = reasonOf(error)
+    onError(lastError)
   })
   return {
     call: async (command, ...args) => (await send(client, command, args)).reply,
@@ -47,8 +52,9 @@ export const createConnection = ({ address, credentials, randomness, onError }: 
     // ioredis rejects with what followed from the error, not with the error.
     connect: () =>
       client.connect().catch((error: unknown) => {
-        throw lastError ?? error
+        throw lastError ?? (error instanceof Error ? reasonOf(error) : error)
       }),
+    lastError: () => lastError,
     [Symbol.asyncDispose]: async () => {
       // A connection that is not up cannot say good-bye.
       if (client.status === 'ready') await client.quit().catch(() => {})
@@ -57,10 +63,14 @@ export const createConnection = ({ address, credentials, randomness, onError }: 
   }
 }
 
+/** Of a cluster ioredis only says that no node has answered well; why not is told beside it. */
+const reasonOf = (error: Error) =>
+  'lastNodeError' in error && error.lastNodeError instanceof Error ? error.lastNodeError : error
+
 const createClient = (address: RedisAddress, credentials: Credentials, randomness: () => number) => {
   const retryDelayMs = (attempt: number) =>
     Math.max(RECONNECT_MIN_MS, randomness() * Math.min(RECONNECT_MAX_MS, RECONNECT_MIN_MS * 2 ** attempt))
-  const { password, ca, cert, key } = credentials
+  const { password, sentinelUser, sentinelPassword, ca, cert, key } = credentials
   const tls = {
     ...(ca !== undefined && { ca }),
     ...(cert !== undefined && { cert }),
@@ -91,6 +101,9 @@ const createClient = (address: RedisAddress, credentials: Credentials, randomnes
         sentinels: [...address.nodes],
         name: address.name,
         sentinelRetryStrategy: retryDelayMs,
+        ...(sentinelUser !== undefined && { sentinelUsername: sentinelUser }),
+        ...(sentinelPassword !== undefined && { sentinelPassword }),
+        ...(address.tls && { tls, sentinelTLS: tls, enableTLSForSentinelMode: true }),
       })
     case 'cluster':
       return new Cluster([...address.nodes], {

@@ -3,6 +3,7 @@ import type { StoreUnderTest } from '../core/store.conformance.ts'
 import { createWitnesses } from '../witness/witnesses.ts'
 import { createConnection } from './connect.ts'
 import type { RunScript } from './lane-queue.ts'
+import { noCredentials } from './open-store.fixture.ts'
 import { createRedisStore } from './redis-store.ts'
 import { createRunScript } from './run-script.ts'
 import { createShards } from './shards.ts'
@@ -19,8 +20,12 @@ export const openControlledStore = async (
   const address = parseRedisAddress(addressText)
   if (address === undefined) throw new Error(`no address: ${addressText}`)
   const shards = address.kind === 'cluster' ? createShards(64) : createShards(64, 4)
-  const credentials = { password: undefined, ca: undefined, cert: undefined, key: undefined }
-  const connection = createConnection({ address, credentials, randomness: Math.random, onError: () => {} })
+  const connection = createConnection({
+    address,
+    credentials: noCredentials,
+    randomness: Math.random,
+    onError: () => {},
+  })
   await connection.connect()
   let nowUs = Date.now() * 1000
   // Unlike the store's clock it is never set back.

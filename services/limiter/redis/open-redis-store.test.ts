@@ -8,7 +8,7 @@ import { until } from '../../platform/service.fixture.ts'
 import { type BucketKey, type BucketStore, bucketRef, type GroupKey } from '../core/store.ts'
 import { silentStoreObserver } from './observe-run.ts'
 import { noCredentials, openOrThrow, tryToOpen } from './open-store.fixture.ts'
-import { redisCli, startCluster, startRedis } from './redis-server.fixture.ts'
+import { freePort, redisCli, startCluster, startClusterNode, startRedis } from './redis-server.fixture.ts'
 import { parseRedisAddress } from './store-address.ts'
 
 /** Whether a bucket of 3 grants exactly 3. */
@@ -84,26 +84,28 @@ const makeCertificates = () => {
     )
   }
   const read = (name: string) => readFileSync(at(name), 'utf8')
-  return { at, ca: read('ca.crt'), cert: read('client.crt'), key: read('client.key') }
+  return {
+    at,
+    credentials: { ca: read('ca.crt'), cert: read('client.crt'), key: read('client.key') },
+    /** What makes a server listen with TLS, and where. */
+    serve: async () => {
+      const port = await freePort()
+      const files = ['--tls-cert-file', at('server.crt'), '--tls-key-file', at('server.key')]
+      return { port, options: ['--tls-port', `${port}`, ...files, '--tls-ca-cert-file', at('ca.crt')] }
+    },
+    cli: ['--tls', '--cacert', at('ca.crt'), '--cert', at('client.crt'), '--key', at('client.key')],
+  }
 }
+
+const tls = makeCertificates()
+
+/** What the README says that a user needs. */
+const RIGHTS = '~weir:* +evalsha +eval +get +set +time +info +ping +client +cluster'.split(' ')
+const USER = ['--user', 'weir', 'on', '>secret', ...RIGHTS]
 
 describe('LIMITER_STORE may name', () => {
   test('a single Redis with a user and a password; a wrong password is a fault', async () => {
-    await using redis = await startRedis(
-      '--user',
-      'weir',
-      'on',
-      '>secret',
-      '~weir:*',
-      '+evalsha',
-      '+eval',
-      '+set',
-      '+get',
-      '+time',
-      '+info',
-      '+ping',
-      '+client',
-    )
+    await using redis = await startRedis(...USER)
     await expectToCount(
       await tryToOpen(`redis://weir@127.0.0.1:${redis.port}`, {
         credentials: { ...noCredentials, password: 'secret' },
@@ -124,19 +126,9 @@ describe('LIMITER_STORE may name', () => {
   })
 
   test('a Redis that wants TLS and a client certificate; without one, or with an unknown CA, there is a fault', async () => {
-    const { at, ca, cert, key } = makeCertificates()
-    const tlsPort = 10_000 + Math.floor(Math.random() * 20_000)
-    const tls = [
-      '--tls-port',
-      `${tlsPort}`,
-      '--tls-cert-file',
-      at('server.crt'),
-      '--tls-key-file',
-      at('server.key'),
-      '--tls-ca-cert-file',
-      at('ca.crt'),
-    ]
-    await using _redis = await startRedis(...tls)
+    const { options, port: tlsPort } = await tls.serve()
+    const { ca, cert, key } = tls.credentials
+    await using _redis = await startRedis(...options)
     await expectToCount(
       await tryToOpen(`rediss://127.0.0.1:${tlsPort}`, { credentials: { ...noCredentials, ca, cert, key } }),
     )
@@ -148,25 +140,106 @@ describe('LIMITER_STORE may name', () => {
     ).toMatchObject({ ok: false })
   })
 
-  test('Sentinels, which say where the primary is, also after it has changed', async () => {
-    await using primary = await startRedis()
-    await using replica = await startRedis('--replicaof', '127.0.0.1', `${primary.port}`)
-    await until(() => redisCli(replica.port, 'INFO', 'replication').includes('master_link_status:up'))
-    const configuration = join(folder, 'sentinel.conf')
-    writeFileSync(
-      configuration,
-      `sentinel monitor weir 127.0.0.1 ${primary.port} 1\nsentinel down-after-milliseconds weir 500\n`,
-    )
-    await using sentinel = await startRedis.sentinel(configuration)
-    await until(() => redisCli(sentinel.port, 'SENTINEL', 'replicas', 'weir').includes(`${replica.port}`))
-    const opened = await tryToOpen(`redis-sentinel://127.0.0.1:${sentinel.port}/weir`)
+  describe('Sentinels, which say where the primary is', () => {
+    const startSentinel = async (port: number, ...lines: readonly string[]) => {
+      const configuration = join(folder, `sentinel-${port}.conf`)
+      writeFileSync(configuration, [`sentinel monitor weir 127.0.0.1 ${port} 1`, ...lines, ''].join('\n'))
+      return startRedis.sentinel(configuration)
+    }
+
+    test('also after it has changed', async () => {
+      await using primary = await startRedis()
+      await using replica = await startRedis('--replicaof', '127.0.0.1', `${primary.port}`)
+      await until(() => redisCli(replica.port, 'INFO', 'replication').includes('master_link_status:up'))
+      await using sentinel = await startSentinel(primary.port, 'sentinel down-after-milliseconds weir 500')
+      await until(() => redisCli(sentinel.port, 'SENTINEL', 'replicas', 'weir').includes(`${replica.port}`))
+      const opened = await tryToOpen(`redis-sentinel://127.0.0.1:${sentinel.port}/weir`)
+      if (!opened.ok) throw new Error(opened.fault)
+      await using store = opened.store
+      expect(await counts(store)).toBe(true)
+      // Only once the Sentinel knows the replica well enough.
+      await until(() => redisCli(sentinel.port, 'SENTINEL', 'FAILOVER', 'weir') === 'OK')
+      await until(() => redisCli(replica.port, 'ROLE').startsWith('master'))
+      await until(async () => counts(store))
+    }, 60_000)
+
+    test('and have a user and a password of their own, as the server has', async () => {
+      await using primary = await startRedis(...USER)
+      await using sentinel = await startSentinel(
+        primary.port,
+        'user watcher on >guarded +@all',
+        'user default on nopass -@all +ping',
+      )
+      const address = `redis-sentinel://weir@127.0.0.1:${sentinel.port}/weir`
+      const open = (sentinelPassword: string, password: string) =>
+        tryToOpen(address, {
+          credentials: { ...noCredentials, password, sentinelUser: 'watcher', sentinelPassword },
+        })
+      await expectToCount(await open('guarded', 'secret'))
+      expect(await open('guarded', 'wrong')).toMatchObject({ ok: false, fault: expect.stringContaining('WRONGPASS') })
+      expect(await open('wrong', 'secret')).toMatchObject({ ok: false, fault: expect.stringContaining('WRONGPASS') })
+    }, 60_000)
+
+    test('over TLS, as the server does', async () => {
+      const { options, port } = await tls.serve()
+      await using _primary = await startRedis(...options)
+      const sentinelSide = await tls.serve()
+      // A Sentinel's own way to the server is that of a replica.
+      const watching = ['--tls-replication', 'yes', '--tls-client-cert-file', tls.at('client.crt')]
+      await using _sentinel = await startSentinel(
+        port,
+        ...[...sentinelSide.options, ...watching, '--tls-client-key-file', tls.at('client.key')]
+          .join(' ')
+          .split('--')
+          .filter((line) => line !== ''),
+      )
+      const open = (scheme: string) =>
+        tryToOpen(`${scheme}://127.0.0.1:${sentinelSide.port}/weir`, {
+          credentials: { ...noCredentials, ...tls.credentials },
+        })
+      await expectToCount(await open('rediss-sentinel'))
+      expect(await open('redis-sentinel')).toMatchObject({ ok: false })
+    }, 60_000)
+  })
+
+  test('a cluster over TLS, on which limiters follow redirections', async () => {
+    await using stack = new AsyncDisposableStack()
+    const ports: number[] = []
+    for (let index = 0; index < 3; index += 1) {
+      const { options, port } = await tls.serve()
+      ports.push(port)
+      stack.use(await startClusterNode('redis-server', '--tls-cluster', 'yes', ...options))
+    }
+    const [first = 0] = ports
+    const redisCliOverTls = (...command: readonly string[]) =>
+      execFileSync('redis-cli', [...tls.cli, ...command], { encoding: 'utf8' })
+    const addresses = ports.map((port) => `127.0.0.1:${port}`)
+    redisCliOverTls('--cluster', 'create', ...addresses, '--cluster-yes')
+    await until(() => ports.every((port) => redisCliOverTls('-p', `${port}`, 'CLUSTER', 'INFO').includes('state:ok')))
+    const open = (scheme: string) =>
+      tryToOpen(`${scheme}://127.0.0.1:${first}`, { credentials: { ...noCredentials, ...tls.credentials } })
+    const opened = await open('rediss-cluster')
     if (!opened.ok) throw new Error(opened.fault)
     await using store = opened.store
-    expect(await counts(store)).toBe(true)
-    // Only once the Sentinel knows the replica well enough.
-    await until(() => redisCli(sentinel.port, 'SENTINEL', 'FAILOVER', 'weir') === 'OK')
-    await until(() => redisCli(replica.port, 'ROLE').startsWith('master'))
-    await until(async () => counts(store))
+    expect(await Promise.all(Array.from({ length: 50 }, () => counts(store)))).not.toContain(false)
+    for (const port of ports)
+      expect(redisCliOverTls('-p', `${port}`, 'INFO', 'commandstats')).toContain('cmdstat_evalsha')
+    expect(await open('redis-cluster')).toMatchObject({ ok: false })
+  }, 60_000)
+
+  test('a cluster with a user and a password', async () => {
+    await using cluster = await startCluster({ primaries: 3, replicas: 0 })
+    for (const { port } of cluster.nodes) {
+      redisCli(port, 'ACL', 'SETUSER', 'weir', 'on', '>secret', ...RIGHTS)
+      redisCli(port, 'ACL', 'SETUSER', 'default', 'off')
+    }
+    const address = cluster.address.replace('//', '//weir@')
+    const open = (password: string) => tryToOpen(address, { credentials: { ...noCredentials, password } })
+    const opened = await open('secret')
+    if (!opened.ok) throw new Error(opened.fault)
+    await using store = opened.store
+    expect(await Promise.all(Array.from({ length: 50 }, () => counts(store)))).not.toContain(false)
+    expect(await open('wrong')).toMatchObject({ ok: false, fault: expect.stringContaining('WRONGPASS') })
   }, 60_000)
 
   test('a cluster, by any of its nodes', async () => {
@@ -274,6 +347,8 @@ test.each([
   'redis://host:6379/x',
   'redis-cluster://a,b/0',
   'redis-sentinel://host',
+  'rediss-sentinel://host',
+  'redis-sentinel://user:password@host/name',
   'redis+unix://relative',
 ])('%j is no address of a store', (text) => {
   expect(parseRedisAddress(text)).toBeUndefined()

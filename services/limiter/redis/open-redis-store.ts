@@ -116,7 +116,10 @@ export const openRedisStore = async (options: Options): Promise<OpenRedisStore> 
 
 const connectWithin = (connection: RedisConnection, timers: Timers) =>
   new Promise<string | undefined>((resolve) => {
-    const cancel = timers.after(CONNECT_DEADLINE_MS, () => resolve(`no answer within ${CONNECT_DEADLINE_MS / 1000} s`))
+    const cancel = timers.after(CONNECT_DEADLINE_MS, () => {
+      const reason = connection.lastError()
+      resolve(`no answer within ${CONNECT_DEADLINE_MS / 1000} s${reason === undefined ? '' : `: ${reason.message}`}`)
+    })
     connection
       .connect()
       .then(

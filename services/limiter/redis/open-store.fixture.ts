@@ -3,7 +3,14 @@ import { silentStoreObserver } from './observe-run.ts'
 import { openRedisStore } from './open-redis-store.ts'
 import { parseRedisAddress } from './store-address.ts'
 
-export const noCredentials = { password: undefined, ca: undefined, cert: undefined, key: undefined }
+export const noCredentials = {
+  password: undefined,
+  sentinelUser: undefined,
+  sentinelPassword: undefined,
+  ca: undefined,
+  cert: undefined,
+  key: undefined,
+}
 
 type Options = Partial<Parameters<typeof openRedisStore>[0]>
 

@@ -13,7 +13,7 @@ export type RedisNode = AsyncDisposable & {
 }
 
 /** A port that is free now; a cluster's node also needs the one 10,000 above, so ports stay below 50,000. */
-const freePort = async (): Promise<number> => {
+export const freePort = async (): Promise<number> => {
   const candidate = 10_000 + Math.floor(Math.random() * 40_000)
   const free = await Promise.all([isFree(candidate), isFree(candidate + 10_000)])
   return free.every(Boolean) ? candidate : freePort()
@@ -97,7 +97,8 @@ const CLUSTER_OPTIONS = [
 ]
 
 /** A node that belongs to no cluster yet. */
-export const startClusterNode = (program = 'redis-server') => startServer(program, ...CLUSTER_OPTIONS)
+export const startClusterNode = (program = 'redis-server', ...options: readonly string[]) =>
+  startServer(program, ...CLUSTER_OPTIONS, ...options)
 
 /** So many primaries, and as many replicas for each. */
 export const startCluster = async ({

@@ -17,6 +17,8 @@ export type RedisAddress =
       readonly kind: 'sentinel'
       readonly nodes: readonly Node[]
       readonly user: string | undefined
+      /** To the Sentinels and to the servers that they name. */
+      readonly tls: boolean
       readonly name: string
     }
   | { readonly kind: 'unix'; readonly path: string; readonly user: string | undefined }
@@ -24,18 +26,20 @@ export type RedisAddress =
 type Node = { readonly host: string; readonly port: number }
 
 export const REDIS_ADDRESS_FORMS =
-  'redis://[user@]host:port[/db], rediss://…, redis-cluster://[user@]host:port,host:port, rediss-cluster://…, redis-sentinel://[user@]host:port,…/name or redis+unix:///path'
+  'redis://[user@]host:port[/db], rediss://…, redis-cluster://[user@]host:port,host:port, rediss-cluster://…, redis-sentinel://[user@]host:port,…/name, rediss-sentinel://… or redis+unix:///path'
 
-const DEFAULT_PORT = 6379
+const SERVER_PORT = 6379
+const SENTINEL_PORT = 26_379
 const SYNTAX =
-  /^(?<scheme>redis|rediss|redis-cluster|rediss-cluster|redis-sentinel):\/\/(?:(?<user>[^@/\s:]+)@)?(?<hosts>[^/@\s]+)(?:\/(?<rest>[^/\s]*))?$/
+  /^(?<scheme>redis|rediss|redis-cluster|rediss-cluster|redis-sentinel|rediss-sentinel):\/\/(?:(?<user>[^@/\s:]+)@)?(?<hosts>[^/@\s]+)(?:\/(?<rest>[^/\s]*))?$/
 
 /** `undefined`: the text has none of the forms. A password in it is none: it would show in process lists. */
 export const parseRedisAddress = (text: string): RedisAddress | undefined => {
   const path = /^redis\+unix:\/\/(?:(?<user>[^@/\s:]+)@)?(?<path>\/\S+)$/.exec(text)?.groups
   if (path?.['path'] !== undefined) return { kind: 'unix', path: path['path'], user: path['user'] }
   const { scheme = '', user, hosts = '', rest = '' } = SYNTAX.exec(text)?.groups ?? {}
-  const nodes = hosts.split(',').flatMap(parseNode)
+  const usualPort = scheme.endsWith('-sentinel') ? SENTINEL_PORT : SERVER_PORT
+  const nodes = hosts.split(',').flatMap((host) => parseNode(host, usualPort))
   if (nodes.length !== hosts.split(',').length) return undefined
   const tls = scheme.startsWith('rediss')
   const [first] = nodes
@@ -49,15 +53,16 @@ export const parseRedisAddress = (text: string): RedisAddress | undefined => {
     case 'rediss-cluster':
       return rest === '' ? { kind: 'cluster', nodes, user, tls } : undefined
     case 'redis-sentinel':
-      return rest === '' ? undefined : { kind: 'sentinel', nodes, user, name: rest }
+    case 'rediss-sentinel':
+      return rest === '' ? undefined : { kind: 'sentinel', nodes, user, tls, name: rest }
     default:
       return undefined
   }
 }
 
-const parseNode = (text: string): readonly Node[] => {
+const parseNode = (text: string, usualPort: number): readonly Node[] => {
   const match = /^(?:\[(?<ipv6>[0-9a-fA-F:.]+)\]|(?<name>[^[\]:]+))(?::(?<port>\d{1,5}))?$/.exec(text)?.groups
   const host = match?.['ipv6'] ?? match?.['name']
-  const port = Number(match?.['port'] ?? DEFAULT_PORT)
+  const port = Number(match?.['port'] ?? usualPort)
   return host === undefined || port < 1 || port > 65_535 ? [] : [{ host, port }]
 }

@@ -9,6 +9,7 @@ import { systemTimers } from '../../seams/timers.ts'
 import { type AskedBucket, type BucketKey, bucketRef, type GroupKey } from '../core/store.ts'
 import type { Testimony } from '../witness/witnesses.ts'
 import { createConnection, type RedisConnection } from './connect.ts'
+import { noCredentials } from './open-store.fixture.ts'
 import { type RedisNode, redisCli, startRedis } from './redis-server.fixture.ts'
 import { createRunScript } from './run-script.ts'
 import { createScriptModel } from './script-model.fixture.ts'
@@ -25,8 +26,7 @@ beforeAll(async () => {
   redis = await startRedis()
   const address = parseRedisAddress(`redis://127.0.0.1:${redis.port}`)
   if (address === undefined) throw new Error('no address')
-  const credentials = { password: undefined, ca: undefined, cert: undefined, key: undefined }
-  connection = createConnection({ address, credentials, randomness: Math.random, onError: () => {} })
+  connection = createConnection({ address, credentials: noCredentials, randomness: Math.random, onError: () => {} })
   await connection.connect()
 })
 afterAll(async () => {

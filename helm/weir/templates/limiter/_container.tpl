@@ -19,6 +19,12 @@
 {{- if $external.existingSecret }}
 - { name: LIMITER_STORE_PASSWORD_FILE, value: /etc/weir/redis/password }
 {{- end }}
+{{- if $external.sentinel.user }}
+- { name: LIMITER_STORE_SENTINEL_USER, value: {{ $external.sentinel.user | quote }} }
+{{- end }}
+{{- if $external.sentinel.password }}
+- { name: LIMITER_STORE_SENTINEL_PASSWORD_FILE, value: /etc/weir/redis/sentinel-password }
+{{- end }}
 {{- if $external.tls.existingSecret }}
 - { name: LIMITER_STORE_TLS_CA, value: /etc/weir/redis-tls/ca.crt }
 {{- if $external.tls.clientCertificate }}
