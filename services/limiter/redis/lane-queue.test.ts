@@ -18,15 +18,18 @@ const operation = (key: string, cost = 1, requestId?: string) => ({
 const openQueue = () => {
   const calls: {
     readonly operations: readonly ScriptOperation[]
-    readonly answer: (granted?: number) => void
+    /** `served`: how many operations the call came to. */
+    readonly answer: (granted?: number, served?: number) => void
     readonly fail: () => void
   }[] = []
   const queue = createLaneQueue((operations) => {
     const { promise, resolve, reject } = Promise.withResolvers<ScriptReply>()
-    const answer = (granted?: number) =>
+    const answer = (granted?: number, served?: number) =>
       resolve({
         droppedBuckets: 0,
-        results: operations.map(({ times }) => ({ granted: granted ?? times, replayed: false, before: [] })),
+        results: operations
+          .slice(0, served)
+          .map(({ times }) => ({ granted: granted ?? times, replayed: false, before: [] })),
       })
     calls.push({ operations, answer, fail: () => reject(new Error('gone')) })
     return promise
@@ -138,4 +141,21 @@ test('however many takes wait, a call carries a bounded number, and every one is
     ),
     { numRuns: 30 },
   )
+})
+
+test('what a call did not come to is first in the next one, but for what nobody waits for any more', async () => {
+  const { calls, add, told } = openQueue()
+  add(operation('a'))
+  const withdraw = add(operation('b'))
+  add(operation('c'))
+  await afterThisTick()
+  add(operation('d'))
+  expect(withdraw()).toBe(false)
+  calls[0]?.answer(undefined, 1)
+  await afterThisTick()
+  expect(calls[1]?.operations.map(({ key }) => key)).toEqual(['c', 'd'])
+  expect(told).toEqual(['granted', 'failed', undefined, undefined])
+  calls[1]?.answer()
+  await afterThisTick()
+  expect(told).toEqual(['granted', 'failed', 'granted', 'granted'])
 })

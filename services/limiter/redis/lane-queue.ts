@@ -7,7 +7,7 @@ import { traceCall } from './trace-call.ts'
 /** Operations in one call of the script; the rest wait for the next. */
 const MAX_OPERATIONS = 128
 
-/** Runs the script once; rejects when it did not run or nobody knows. */
+/** Runs the script once, on all operations or, where they are much work, the first of them; rejects when it did not run or nobody knows. */
 export type RunScript = (operations: readonly ScriptOperation[]) => Promise<ScriptReply>
 
 /** A take or reset that waits for the lane, and what it is told. */
@@ -25,7 +25,7 @@ export type Queued = {
 }
 
 export type LaneQueue = {
-  /** The returned function withdraws it, if it has not been sent; it is then told nothing. */
+  /** The returned function withdraws it, if it has not been sent; it is then told nothing. Otherwise nobody waits for it any more. */
   readonly add: (queued: Queued) => () => boolean
 }
 
@@ -35,6 +35,7 @@ export type LaneQueue = {
  */
 export const createLaneQueue = (run: RunScript, tracing?: Tracing): LaneQueue => {
   const waiting: Queued[] = []
+  const abandoned = new WeakSet<Queued>()
   let underWay = false
   let scheduled = false
 
@@ -43,9 +44,16 @@ export const createLaneQueue = (run: RunScript, tracing?: Tracing): LaneQueue =>
     while (waiting.length > 0) {
       underWay = true
       const batch = merge(waiting.splice(0, MAX_OPERATIONS))
-      await send(batch, run, tracing)
+      putBack(await send(batch, run, tracing))
     }
     underWay = false
+  }
+
+  /** What has not run is first in the next call, but for what nobody waits for any more. */
+  const putBack = (unserved: readonly Queued[]) => {
+    waiting.unshift(...unserved.filter((queued) => !abandoned.has(queued)))
+    for (const queued of unserved)
+      if (abandoned.has(queued)) queued.settle({ ok: false, fate: 'not_run', isFirst: false })
   }
 
   return {
@@ -59,6 +67,7 @@ export const createLaneQueue = (run: RunScript, tracing?: Tracing): LaneQueue =>
       return () => {
         const index = waiting.indexOf(queued)
         if (index >= 0) waiting.splice(index, 1)
+        else abandoned.add(queued)
         return index >= 0
       }
     },
@@ -94,6 +103,7 @@ const haveSameBuckets = (a: readonly AskedBucket[], b: readonly AskedBucket[]) =
     return one.key === other?.key && one.rule === other.rule && one.enforced === other.enforced
   })
 
+/** Tells what came of a call; returns those that it did not come to. */
 const send = async (batch: readonly Merged[], run: RunScript, tracing: Tracing | undefined) => {
   const operations = batch.map(({ first, members }) => ({ ...first.operation, times: members.length }))
   let fate: LostFate = 'unknown'
@@ -102,8 +112,9 @@ const send = async (batch: readonly Merged[], run: RunScript, tracing: Tracing |
     fate = fateOf(error)
   })
   span?.end(reply === undefined ? fate : undefined)
+  const served = reply?.results.length ?? batch.length
   let isFirst = true
-  for (const [index, { members }] of batch.entries()) {
+  for (const [index, { members }] of batch.slice(0, served).entries()) {
     const result = reply?.results[index]
     for (const [place, { settle }] of members.entries()) {
       settle(
@@ -114,4 +125,5 @@ const send = async (batch: readonly Merged[], run: RunScript, tracing: Tracing |
       isFirst &&= result !== undefined
     }
   }
+  return batch.slice(served).flatMap(({ members }) => members)
 }

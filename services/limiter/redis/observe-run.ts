@@ -1,5 +1,6 @@
 import { createConservationCheck, type Violation } from './conservation.ts'
 import type { RunScript } from './lane-queue.ts'
+import type { ScriptOperation } from './take-script.ts'
 
 export type StoreObserver = {
   /** One call of the script has ended: how many takes it stood for, and the operations that they were merged into. */
@@ -24,17 +25,17 @@ export const observeRun = (run: RunScript, observer: StoreObserver, monotonicUs:
   const check = createConservationCheck(observer.violated, monotonicUs)
   return async (operations) => {
     const startUs = monotonicUs()
-    const ended = (ok: boolean, dropped: number) => {
-      const takes = operations.reduce((sum, { times }) => sum + times, 0)
-      observer.called({ takes, operations: operations.length, elapsedUs: monotonicUs() - startUs, ok, dropped })
+    const ended = (ok: boolean, dropped: number, served: readonly ScriptOperation[]) => {
+      const takes = served.reduce((sum, { times }) => sum + times, 0)
+      observer.called({ takes, operations: served.length, elapsedUs: monotonicUs() - startUs, ok, dropped })
     }
     try {
       const reply = await run(operations)
-      ended(true, reply.droppedBuckets)
+      ended(true, reply.droppedBuckets, operations.slice(0, reply.results.length))
       check(operations, reply)
       return reply
     } catch (error) {
-      ended(false, 0)
+      ended(false, 0, operations)
       observer.failed(error instanceof Error ? error : new Error(String(error)))
       throw error
     }

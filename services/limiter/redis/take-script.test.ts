@@ -211,12 +211,15 @@ describe.each<{ readonly name: string; readonly formats: readonly StateFormat[] 
       // One stretch of batches in four is so dense that more requests come than are remembered.
       clock.nowUs += batch % 400 < 100 ? 1 + (batch % 7) : (steps[batch % steps.length] ?? 0)
       const part = operations.slice(start, start + 30).map((operation, index) => testified(operation, start + index))
-      const expected = model(part, clock.nowUs, formatOf(batch))
-      const { lineage: _, ...found } = await runIn(formatOf(batch), part)
-      expect(found).toEqual(expected)
-      refusals += part.filter(({ times }, index) => times > (found.results[index]?.granted ?? 0)).length
-      replays += found.results.filter((result) => result?.replayed).length
-      droppedBuckets += found.droppedBuckets
+      for (let rest = part; rest.length > 0; ) {
+        const { lineage: _, ...found } = await runIn(formatOf(batch), rest)
+        const ran = rest.slice(0, found.results.length)
+        expect(found).toEqual(model(ran, clock.nowUs, formatOf(batch)))
+        refusals += ran.filter(({ times }, index) => times > (found.results[index]?.granted ?? 0)).length
+        replays += found.results.filter((result) => result?.replayed).length
+        droppedBuckets += found.droppedBuckets
+        rest = rest.slice(ran.length)
+      }
     }
     expect(refusals).toBeGreaterThan(1_000)
     expect(replays).toBeGreaterThan(500)
@@ -329,6 +332,18 @@ describe.each<{ readonly name: string; readonly formats: readonly StateFormat[] 
     expect(await again(0)).toMatchObject({ replayed: false })
     const { results } = await run([take(key, 0, [bucket('beside')])])
     expect(results[0]?.before[0]?.bucket.deficitNano).toBeGreaterThan(0.9e9)
+  })
+
+  test('a call ends once it has read 1,024 entries or asked for as many, and what it did not come to has not run', async () => {
+    const keys = Array.from({ length: 20 }, randomKey)
+    const buckets = Array.from({ length: 128 }, (_, index) => bucket(`route-${index}`))
+    const drain = keys.map((key) => take(key, 1, buckets))
+    const first = await run(drain)
+    expect(first.results.map((result) => result?.granted)).toEqual(Array(8).fill(1))
+    for (const each of drain.slice(8)) expect((await run([each])).results).toMatchObject([{ granted: 1 }])
+    // Of groups as large one bucket each: those that are read count.
+    const { results } = await run(keys.map((key) => take(key, 1, [bucket('route-0')])))
+    expect(results.map((result) => result?.before[0]?.bucket.deficitNano)).toEqual(Array(8).fill(1e9))
   })
 
   test('an id stands for what was paid under it: another cost, or another bucket, pays for itself', async () => {

@@ -38,11 +38,11 @@ export type OperationResult = {
   readonly replayed: boolean
   readonly before: readonly StoredBucket[]
 }
-/** One result for each operation; none where nobody knows whether it ran. */
 export type ScriptReply = {
   readonly droppedBuckets: number
   /** The connection over which it came; undefined: over several. */
   readonly lineage?: Lineage | undefined
+  /** Of each operation, or of the first ones: the others have not run. `undefined`: nobody knows whether that one ran. */
   readonly results: readonly (OperationResult | undefined)[]
   /** Of those without a result, where their calls fared differently. */
   readonly fates?: readonly (LostFate | undefined)[]
@@ -130,7 +130,9 @@ const writeName = (batch: Buffer, offset: number, name: string) => {
 
 export const decodeReply = (reply: Buffer, operations: readonly Operation[]): Omit<ScriptReply, 'lineage'> => {
   let offset = 4
-  const results = operations.map(({ buckets }): OperationResult => {
+  const results: OperationResult[] = []
+  for (const { buckets } of operations) {
+    if (offset >= reply.length) break
     const granted = reply.readUInt32BE(offset)
     const replayed = reply.readUInt8(offset + 4) === 1
     offset += 5
@@ -139,8 +141,8 @@ export const decodeReply = (reply: Buffer, operations: readonly Operation[]): Om
       offset += STORED_BYTES
       return stored
     })
-    return { granted, replayed, before }
-  })
+    results.push({ granted, replayed, before })
+  }
   return { droppedBuckets: reply.readUInt32BE(0), results }
 }
 

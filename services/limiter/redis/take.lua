@@ -16,7 +16,8 @@
 --               Bc0    name
 --               d d H d  testimony: deficit in nano-tokens, its time, epoch, tokens granted since it was last full; by the same rule
 --               d d    microseconds since then, at least and at most, by that limiter's clock
--- Returns   packed: I4 buckets and remembered requests dropped because a group had too many, then for each operation in order
+-- Returns   packed: I4 buckets and remembered requests dropped because a group had too many, then for each operation in order, up to the
+--           one before which 1,024 entries had been read or asked for (the rest has not run: Redis serves nobody else meanwhile)
 --             I4  how many of the times were granted
 --             B   1 = granted because it was remembered: nothing charged
 --             for each bucket, as it stood before, refilled to now: d deficit in nano-tokens, d its time in microseconds,
@@ -42,6 +43,7 @@ local REBASE_US = 2000000
 local MAX_BUCKETS = 128
 local MAX_REQUESTS = 128
 local REMEMBERED_MS = 2000
+local MAX_ENTRIES = 1024
 local MAX_GRANTED = 4294967295
 local TIMES = 281474976710656
 local EPOCHS = 65536
@@ -75,6 +77,7 @@ local function refill_time(deficit, tokens, period)
 end
 
 local groups = {}
+local entries = 0
 
 -- Milliseconds in one byte, rounded up by an eighth at most: a full bucket may stay that much longer, no other goes sooner.
 local function to_byte(ms)
@@ -170,6 +173,7 @@ local function load_group(index)
     while position <= #value do
       local name, bucket
       name, bucket, position = read(value, position)
+      entries = entries + 1
       if bucket.full_at > now then group.buckets[name] = bucket end
     end
   end
@@ -295,7 +299,7 @@ end
 
 local reply = {}
 local position = 1
-while position <= #ARGV[2] do
+while position <= #ARGV[2] and entries < MAX_ENTRIES do
   local operation, key_index, cost, times, request, count
   operation, key_index, cost, times, request, count, position = unpack('>BHI4I4Bc0B', ARGV[2], position)
   local group = load_group(key_index)
@@ -303,6 +307,7 @@ while position <= #ARGV[2] do
   local outcome_at = #reply + 1
   reply[outcome_at] = ''
   local asked, buckets = {}, {}
+  entries = entries + count
   for i = 1, count do
     local enforced, capacity, tokens, period, rule, name
     enforced, capacity, tokens, period, rule, name, position = unpack('>BI4ddHBc0', ARGV[2], position)

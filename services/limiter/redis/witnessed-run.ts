@@ -39,9 +39,9 @@ export const createWitnessedRun = ({ run, witnesses, monotonicUs }: Options): Ru
     lineage = reply.lineage
     const span = { sentUs, receivedUs: monotonicUs() }
     const lost: Lost[] = []
-    const learn = (operation: ScriptOperation, index: number): OperationResult | undefined => {
-      const result = reply.results[index]
-      if (result === undefined) return undefined
+    const learn = (result: OperationResult | undefined, index: number) => {
+      const operation = operations[index]
+      if (result === undefined || operation === undefined) return undefined
       const learned = witnesses.learn(operation, result, span, reply.lineage)
       if (learned.lost.length > 0) {
         hasChanged = true
@@ -49,7 +49,7 @@ export const createWitnessedRun = ({ run, witnesses, monotonicUs }: Options): Ru
       }
       return learned.result
     }
-    return { reply: { ...reply, results: operations.map(learn) }, lost }
+    return { reply: { ...reply, results: reply.results.map(learn) }, lost }
   }
 
   const teach = async (lost: readonly Lost[]) => {
