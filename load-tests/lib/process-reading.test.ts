@@ -21,6 +21,12 @@ nodejs_heap_size_used_bytes 1e7
 test('an API tells what its gate decided alone', () => {
   const text = `weir_api_gate_duration_seconds_count{source="limiter",verdict="allow",basis="bucket"} 5
 weir_api_gate_duration_seconds_count{source="fallback",verdict="allow",basis="share"} 3
+weir_api_limiter_replicas{state="ready"} 2
+weir_api_limiter_replicas{state="away"} 1
 `
-  expect(readingOf({ name: 'api 0', text })).toMatchObject({ kind: 'api', local: { fallback: 3, share: 0 } })
+  expect(readingOf({ name: 'api 0', text })).toMatchObject({
+    kind: 'api',
+    local: { fallback: 3, share: 0 },
+    limiters: { known: 3, unready: 1 },
+  })
 })

@@ -11,6 +11,8 @@ export type ProcessReading = {
   readonly kind: 'limiter' | 'api'
   readonly decisions: number
   readonly local: LocalDecisions
+  /** Of an API: the limiters that it may ask, and how many of them would not answer now. */
+  readonly limiters: { readonly known: number; readonly unready: number }
   readonly cpuS: number
   readonly residentBytes: number
   readonly heapBytes: number
@@ -33,6 +35,10 @@ export const readingOf = ({ name, text }: MetricsPage): ProcessReading => {
       share: sum('weir_decisions_total', 'basis="share"'),
       storeless: sum('weir_decisions_total', 'basis="store_unavailable"'),
       fallback: sum(gate, 'source="fallback"'),
+    },
+    limiters: {
+      known: sum('weir_api_limiter_replicas'),
+      unready: sum('weir_api_limiter_replicas') - sum('weir_api_limiter_replicas', 'state="ready"'),
     },
     cpuS: sum('process_cpu_seconds_total'),
     residentBytes: sum('process_resident_memory_bytes'),

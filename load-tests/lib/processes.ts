@@ -19,6 +19,8 @@ const checks = new Counter('limiter_checks')
 const cpu = { limiter: new Counter('limiter_cpu_s'), api: new Counter('api_cpu_s') }
 const limitersSeen = new Counter('limiters_seen')
 const limitersDeciding = new Counter('limiters_asked')
+const choosingApis = new Counter('apis_that_choose')
+const limitersUnready = new Counter('limiters_unready')
 
 /** What limiters and APIs say of themselves: by the runner that knows them all, or at `METRICS_URLS`; nothing where neither is told. */
 export const readProcesses = (): readonly ProcessReading[] => pages().map(readingOf)
@@ -41,10 +43,13 @@ const pages = (): readonly MetricsPage[] => {
 /** Turns what the processes counted since the start into metrics of the run. */
 export const countSince = (before: readonly ProcessReading[]) => {
   const earlier = new Map(before.map((reading) => [reading.name, reading]))
-  for (const { name, kind, decisions, local, cpuS } of readProcesses()) {
+  for (const { name, kind, decisions, local, limiters, cpuS } of readProcesses()) {
     read.add(1)
     for (const kind of localKinds) decided[kind].add(Math.max(0, local[kind] - (earlier.get(name)?.local[kind] ?? 0)))
     cpu[kind].add(Math.max(0, cpuS - (earlier.get(name)?.cpuS ?? 0)))
+    // Limiters may have gone meanwhile.
+    if (Math.max(limiters.known, earlier.get(name)?.limiters.known ?? 0) > 1) choosingApis.add(1)
+    limitersUnready.add(limiters.unready)
     if (kind !== 'limiter') continue
     limitersSeen.add(1)
     checks.add(Math.max(0, decisions - (earlier.get(name)?.decisions ?? 0)))
@@ -93,13 +98,30 @@ export const someDecidedLocally = (figures: Figures): Finding => {
 export const countLimiters = (processes: readonly ProcessReading[]) =>
   processes.filter(({ kind }) => kind === 'limiter').length
 
+/** In service mode; beside each API there is only the sidecar. */
+const doApisChoose = (figures: Figures) => countOf(figures, 'apis_that_choose') > 0
+
+/** Of one bucket. APIs that know several limiters all ask the one that it prefers; the others must be there to take over. */
 export const everyLimiterAsked = (figures: Figures): Finding => {
-  const claim = 'every limiter took part'
   const [asked, seen] = [countOf(figures, 'limiters_asked'), countOf(figures, 'limiters_seen')]
-  return whereRead(figures, claim, () => finding(claim, asked === seen && asked > 0, `${asked} of ${seen}`))
+  if (!doApisChoose(figures)) {
+    const claim = 'every limiter took part'
+    return whereRead(figures, claim, () => finding(claim, asked === seen && asked > 0, `${asked} of ${seen}`))
+  }
+  const unready = countOf(figures, 'limiters_unready')
+  return finding(
+    'the bucket’s limiter took part, and every API reaches all limiters',
+    asked > 0 && unready === 0,
+    `${asked} of ${seen} asked, ${unready} not reached`,
+  )
 }
 
 export const limitersAsked = (figures: Figures, least: number): Finding => {
+  if (doApisChoose(figures)) {
+    const [asked, seen] = [countOf(figures, 'limiters_asked'), countOf(figures, 'limiters_seen')]
+    const claim = `at least ${least} limiters were there, and the bucket’s took part`
+    return whereRead(figures, claim, () => finding(claim, seen >= least && asked > 0, `${asked} of ${seen} asked`))
+  }
   const claim = `at least ${least} limiters took part`
   const asked = countOf(figures, 'limiters_asked')
   return whereRead(figures, claim, () => finding(claim, asked >= least, `${asked} did`))

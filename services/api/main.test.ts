@@ -4,7 +4,9 @@ import { writeFile } from 'node:fs/promises'
 import { Agent, get } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
+import { allow, openScriptedLimiter } from '../limiter-client/scripted-limiter.fixture.ts'
 import { freePort } from '../platform/service.fixture.ts'
 import { makeKey } from './app.fixture.ts'
 import { formatKeyLine } from './identify/key-line.ts'
@@ -88,6 +90,27 @@ test('the API is not ready until a limiter knows its domain, and stays ready wit
   }
   expect(await ready(api.adminUrl)).toBe(200)
   expect((await fetch(`${api.adminUrl}/livez`)).status).toBe(200)
+})
+
+test('whoever is told that the API is ready reaches it', async () => {
+  await using folder = await openFolder()
+  const { policyFile, port } = await prepare(folder.path)
+  await using _limiter = await startLimiter(port, policyFile)
+  const [apiPort, adminPort] = [await freePort(), await freePort()]
+  await using api = startProgram(apiProgram, {
+    API_ADDRESS: `127.0.0.1:${apiPort}`,
+    API_ADMIN_ADDRESS: `127.0.0.1:${adminPort}`,
+    API_LIMITER: `127.0.0.1:${port}`,
+    API_LIMITER_DEADLINE_MS: '2000',
+  })
+  let hasEnded = false
+  void api.exited.then(() => {
+    hasEnded = true
+  })
+  const isReady = async () => (await fetch(`http://127.0.0.1:${adminPort}/readyz`).catch(() => undefined))?.ok === true
+  // Without a pause: what is between ready and reachable takes milliseconds.
+  while (!(await isReady())) expect(hasEnded).toBe(false)
+  expect((await fetch(`http://127.0.0.1:${apiPort}/v1/nowhere`)).status).toBe(404)
 })
 
 test('keys are in force as soon as their file has changed', async () => {
@@ -176,6 +199,16 @@ test('SIGTERM under load: every request that was taken is answered, exit 0 withi
   await Promise.all(clients)
   // A connection that was never accepted is the only thing that a client may meet but its answer.
   expect([...outcomes.keys()].filter((outcome) => !['404', 'ECONNREFUSED'].includes(outcome))).toEqual([])
+})
+
+test('SIGTERM while a request waits for an answer that is slow but within its deadlines: it gets it', async () => {
+  await using limiter = await openScriptedLimiter(() => delay(4_000, allow))
+  await using api = await startApi({ API_LIMITER: limiter.address, API_LIMITER_DEADLINE_MS: '10000' })
+  const slow = fetch(`${api.url}/v1/nowhere`)
+  await vi.waitFor(() => expect(limiter.state.asked).toBe(1), { timeout: 20_000 })
+  api.child.kill('SIGTERM')
+  expect((await slow).status).toBe(404)
+  expect(await api.exited).toBe(0)
 })
 
 test('SIGINT: an idle keep-alive connection and one with half a request do not hold up the end', async () => {

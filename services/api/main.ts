@@ -5,7 +5,7 @@ import { openAdminServer } from '../platform/admin-server.ts'
 import { createLog } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
 import { openTracing } from '../platform/open-tracing.ts'
-import { runService, type Started } from '../platform/process.ts'
+import { type Phase, runService, type Started } from '../platform/process.ts'
 import { adminRoutes } from './admin-routes.ts'
 import { publishConnections, publishGate, publishRequests } from './api-metrics.ts'
 import { buildApp } from './app.ts'
@@ -56,12 +56,11 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
     }),
   )
 
-  let draining = false
-  const isDraining = () => draining
+  let phase: Phase = 'starting'
   const admin = await openAdminServer({
     setting: 'API_ADMIN_ADDRESS',
     address: settings.API_ADMIN_ADDRESS,
-    routes: adminRoutes({ metrics, limiter, domain: DOMAIN, isDraining }),
+    routes: adminRoutes({ metrics, limiter, domain: DOMAIN, phase: () => phase }),
   })
   if (!admin.ok) return { ok: false, faults: [admin.fault] }
   resources.use(admin.server)
@@ -82,21 +81,22 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
         cursors: createCursorSigner(secrets.value.current),
       }),
     ],
-    isDraining,
+    isDraining: () => phase === 'draining',
     connections,
     observe: publishRequests(metrics),
     tracing,
   })
   resources.defer(async () => {
-    draining = true
+    phase = 'draining'
     log.info({ event: 'draining' }, 'draining')
-    await drain(app.server)
+    await drain(app.server, connections.isAnswering)
     await app.close()
   })
   await app.ready()
   try {
     const { host, port } = settings.API_ADDRESS
     const url = new URL(await app.listen({ host, port }))
+    phase = 'serving'
     log.info(
       {
         address: formatAddress({ ...settings.API_ADDRESS, port: Number(url.port || 80) }),

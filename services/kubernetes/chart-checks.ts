@@ -45,6 +45,7 @@ const refused = [
   },
   { values: { 'api.enabled': false, 'limiter.mode': 'both' }, says: 'no pod to put a sidecar into' },
   { values: { 'limiter.tls.existingSecret': 'certificates' }, says: 'api.limiter.tls.existingSecret is not set' },
+  { values: { 'limiter.storeDeadlineMs': 600, 'api.limiter.deadlineMs': 1000 }, says: 'more than half of' },
   { values: { 'tracing.endpoint': 'collector:4318' }, says: '/tracing/endpoint' },
   { values: { 'tracing.endpoint': 'http://user:password@host' }, says: '/tracing/endpoint' },
   { values: { 'limiter.autoscaling.minReplicas': 20 }, says: 'minReplicas is 20, more than maxReplicas, 10' },
@@ -65,11 +66,22 @@ export const checkChart = async ({ claim }: Report) => {
     claim(`ci/${name} is valid to the API server`, applied.code === 0, applied.stderr.trim())
     checkEveryContainer(name, rendered.stdout, claim)
   }
+  await checkScripts(claim)
   for (const { values, says } of refused) {
     const rendered = await render(...setValues(values))
     const told = rendered.code !== 0 && rendered.stderr.includes(says)
     const given = Object.entries(values).map(([key, value]) => `${key}=${value}`)
     claim(`${given.join(' ')} is refused: ${says}`, told, told ? '' : rendered.stderr.trim() || 'it renders')
+  }
+}
+
+/** The shell of most images finds what it cannot read only when it gets there. */
+const checkScripts = async (claim: Report['claim']) => {
+  const folder = join(chart, 'files')
+  const shell = (await run('dash', ['-c', ''])).code === 0 ? 'dash' : 'sh'
+  for (const name of (await readdir(folder)).filter((file) => file.endsWith('.sh')).toSorted()) {
+    const read = await run(shell, ['-n', join(folder, name)])
+    claim(`files/${name} can be read by a plain shell`, read.code === 0, read.stderr.trim())
   }
 }
 

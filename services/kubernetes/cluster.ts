@@ -1,3 +1,4 @@
+import type { ApiServer } from './api-server.ts'
 import { run, runOrThrow } from './shell.ts'
 
 /** Images as the cluster knows them. Two of Weir, equal but for their tag. */
@@ -38,8 +39,12 @@ type PodList = {
   }[]
 }
 
-export const createKubectl = (namespace: string) => {
+export const createKubectl = (namespace: string, apiServer: ApiServer) => {
   const args = (rest: readonly string[]) => ['--namespace', namespace, ...rest]
+  const read = (path: string) => apiServer.read(`/api/v1/namespaces/${namespace}/${path}`)
+  const list = async (selector: string) =>
+    (JSON.parse(await read(`pods?labelSelector=${encodeURIComponent(selector)}`)) as PodList).items
+  const isEnding = ({ metadata }: PodList['items'][number]) => metadata.deletionTimestamp !== undefined
   return {
     namespace,
     /** Throws when it fails. */
@@ -48,10 +53,9 @@ export const createKubectl = (namespace: string) => {
     apply: (manifest: object) => runOrThrow('kubectl', args(['apply', '-f', '-']), { input: JSON.stringify(manifest) }),
     /** Those of a component that are not on their way out. */
     pods: async (component: string): Promise<readonly Pod[]> => {
-      const selector = `app.kubernetes.io/component=${component}`
-      const list = await runOrThrow('kubectl', args(['get', 'pods', '--selector', selector, '--output', 'json']))
-      return (JSON.parse(list) as PodList).items
-        .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+      const found = await list(`app.kubernetes.io/component=${component}`)
+      return found
+        .filter((pod) => !isEnding(pod))
         .map(({ metadata, status }) => ({
           name: metadata.name,
           address: status.podIP ?? '',
@@ -62,13 +66,12 @@ export const createKubectl = (namespace: string) => {
           ),
         }))
     },
+    /** Whether a pod of the chart is on its way out. */
+    isAnyPodEnding: async () => (await list('app.kubernetes.io/part-of=weir')).some(isEnding),
     /** Sends an object to a path of the API server. */
     tryCreate: (path: string, object: object) =>
       run('kubectl', ['create', '--raw', path, '-f', '-'], { input: JSON.stringify(object) }),
     /** What a pod's port answers, through the API server. */
-    page: (pod: string, port: number, path: string) =>
-      runOrThrow('kubectl', ['get', '--raw', `/api/v1/namespaces/${namespace}/pods/${pod}:${port}/proxy${path}`], {
-        deadlineMs: 15_000,
-      }),
+    page: (pod: string, port: number, path: string) => read(`pods/${pod}:${port}/proxy${path}`),
   }
 }

@@ -2,14 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { formatTotals } from '../conservation/totals.ts'
 import { awaitTrue } from './await.ts'
 import type { Pod } from './cluster.ts'
-import { type Installation, release } from './installation.ts'
+import { type Installation, release, setValues } from './installation.ts'
 import { type Seen, startLoad } from './load.ts'
-import { watchDecisions } from './metrics.ts'
+import { describeLocal, type LocalDecisions, totalOf, watchDecisions } from './metrics.ts'
 import { runOutOfMemory } from './out-of-memory.ts'
-import { failuresOf, overAdmission } from './verdicts.ts'
+import { primaryPods } from './redis-primaries.ts'
+import { failuresOf, overAdmission, proRule, sayProblems } from './verdicts.ts'
 
 const RATE_PER_S = 40
 const STEADY_MS = 5_000
+/** Of lost writes a tenth of a bucket, and 12 % of it of limiters that count their shares while Redis is away (load-tests/lib/fault-bound.ts). */
+const OVER_TOKENS = 0.22 * proRule.capacityTokens
 
 type Fault = {
   readonly name: string
@@ -43,13 +46,9 @@ const renewed = async (
 }
 
 const primaryPod = async ({ kubectl }: Installation) => {
-  const nodes = await kubectl.do('exec', `${release}-redis-0`, '--', 'redis-cli', 'cluster', 'nodes')
-  const address = /(?<address>[\d.]+):6379\S* (?:myself,)?master - \S+ \S+ \S+ connected \d/.exec(nodes)?.groups?.[
-    'address'
-  ]
-  const pod = (await kubectl.pods('redis')).find((one) => one.address === address)
-  if (pod === undefined) throw new Error(`no pod is the primary at ${address}:\n${nodes}`)
-  return pod
+  const [name] = await primaryPods(kubectl)
+  if (name === undefined) throw new Error('no pod is a primary')
+  return name
 }
 
 const faults: readonly Fault[] = [
@@ -77,7 +76,7 @@ const faults: readonly Fault[] = [
     strike: async (installation) => {
       const before = await installation.kubectl.pods('redis')
       const primary = await primaryPod(installation)
-      await installation.kubectl.do('delete', 'pod', primary.name, '--wait=false')
+      await installation.kubectl.do('delete', 'pod', primary, '--wait=false')
       await renewed(installation, 'redis', 6, before, 1)
     },
   },
@@ -87,7 +86,7 @@ const faults: readonly Fault[] = [
     strike: async (installation) => {
       const before = await installation.kubectl.pods('redis')
       const primary = await primaryPod(installation)
-      await installation.kubectl.do('delete', 'pod', primary.name, '--wait=false', '--force', '--grace-period=0')
+      await installation.kubectl.do('delete', 'pod', primary, '--wait=false', '--force', '--grace-period=0')
       await renewed(installation, 'redis', 6, before, 1)
     },
   },
@@ -103,56 +102,28 @@ const faults: readonly Fault[] = [
   },
 ]
 
-/** What the cluster does to pods; everything recovers without a hand, and what was admitted beyond the law is measured. */
+const firstInexact = faults.findIndex(({ exact }) => !exact)
+
+type Row = { readonly name: string; readonly seen: Seen; readonly local: LocalDecisions }
+
+/** What the cluster does to pods; everything recovers without a hand, and what was admitted beyond the law is within its bound. */
 export const checkFaults = async (installation: Installation, keys: readonly string[]) => {
-  const { kubectl, cluster, report } = installation
-  const url = `http://${release}-api/v1/orders?limit=1`
-  const rows: {
-    readonly name: string
-    readonly seen: Seen
-    readonly decidedLocally: number
-    readonly seconds: number
-  }[] = []
-  for (const [index, { name, strike, exact }] of faults.entries()) {
-    const watch = watchDecisions(kubectl)
-    const key = keys[index] ?? ''
-    const load = await startLoad({
-      kubectl,
-      image: cluster.images.k6,
-      url,
-      key,
-      ratePerS: RATE_PER_S,
-      connections: 'kept',
-    })
-    await sleep(STEADY_MS)
-    const startMs = performance.now()
-    await strike(installation)
-    const seconds = (performance.now() - startMs) / 1000
-    await sleep(STEADY_MS)
-    const seen = await load.stop()
-    const { decidedLocally } = await watch.stop()
-    rows.push({ name, seen, decidedLocally, seconds })
-    report.claim(`${name}: everything recovers without a hand`, true, `${seconds.toFixed(0)} s`)
-    const failures = failuresOf(seen)
-    report.claim(`${name}: every request is answered`, failures === 0, `${failures} of ${seen.calls.length} failed`)
-    for (const [problem, count] of seen.problems) report.say(`${count} × ${problem}`)
-    if (exact)
-      report.claim(
-        `${name}: the count stays exact`,
-        overAdmission(seen).worstWindowTokens === 0 && decidedLocally === 0,
-        `${decidedLocally} decided locally`,
-      )
+  const { kubectl, upgrade, report } = installation
+  const rows: Row[] = []
+  for (const [index, fault] of faults.entries()) {
+    // Elsewhere everybody waits for Redis rather than decide alone; here Redis goes, and whoever waits for it keeps its callers waiting.
+    if (index === firstInexact)
+      await upgrade(...setValues({ 'limiter.storeDeadlineMs': 200, 'api.limiter.deadlineMs': 1000 }))
+    rows.push(await tryFault(installation, fault, keys[index] ?? ''))
   }
   report.say(
     formatTotals(
-      rows.map(({ name, seen, decidedLocally }) => ({
+      rows.map(({ name, seen, local }) => ({
         name,
-        totals: { ...overAdmission(seen).totals, decidedLocally },
+        totals: { ...overAdmission(seen).totals, decidedLocally: totalOf(local) },
       })),
     ),
   )
-  for (const { name, seen } of rows)
-    report.say(`worst window over the law: ${overAdmission(seen).worstWindowTokens.toFixed(1)} tokens (${name})`)
 
   const info = await kubectl.do('exec', `${release}-redis-0`, '--', 'redis-cli', 'cluster', 'nodes')
   const lines = info.trim().split('\n')
@@ -164,6 +135,42 @@ export const checkFaults = async (installation: Installation, keys: readonly str
     `${lines.length} nodes`,
   )
   await checkEviction(installation)
+  await upgrade(...setValues({ 'limiter.storeDeadlineMs': 2000, 'api.limiter.deadlineMs': 5000 }))
+}
+
+const tryFault = async (installation: Installation, { name, strike, exact }: Fault, key: string): Promise<Row> => {
+  const { kubectl, cluster, report } = installation
+  const { claim, say } = report
+  await using watch = watchDecisions(kubectl)
+  await using load = await startLoad({
+    kubectl,
+    image: cluster.images.k6,
+    url: `http://${release}-api/v1/orders?limit=1`,
+    key,
+    ratePerS: RATE_PER_S,
+    connections: 'kept',
+  })
+  await sleep(STEADY_MS)
+  const startMs = performance.now()
+  await strike(installation)
+  const seconds = (performance.now() - startMs) / 1000
+  await sleep(STEADY_MS)
+  const seen = await load.stop()
+  const local = await watch.stop()
+  claim(`${name}: everything recovers without a hand`, true, `${seconds.toFixed(0)} s`)
+  const failures = failuresOf(seen)
+  claim(`${name}: every request is answered`, failures === 0, `${failures} of ${seen.calls.length} failed`)
+  sayProblems(seen.problems, say)
+  const { worstWindowTokens } = overAdmission(seen)
+  const figures = `${worstWindowTokens.toFixed(1)} tokens over the law in the worst window; decided locally: ${describeLocal(local)}`
+  if (exact) claim(`${name}: the count stays exact`, worstWindowTokens === 0 && totalOf(local) === 0, figures)
+  else
+    claim(
+      `${name}: at most ${OVER_TOKENS} tokens are admitted beyond the law`,
+      worstWindowTokens <= OVER_TOKENS,
+      figures,
+    )
+  return { name, seen, local }
 }
 
 /** The eviction API is what `kubectl drain` uses. */

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { openApiServer } from './api-server.ts'
 import { awaitTrue, awaitValue } from './await.ts'
 import { type Cluster, createKubectl, type Kubectl } from './cluster.ts'
 import type { Report } from './report.ts'
@@ -27,7 +28,8 @@ export const openInstallation = async (
   namespace: string,
   report: Report,
 ): Promise<Installation & AsyncDisposable> => {
-  const kubectl = createKubectl(namespace)
+  await using opened = new AsyncDisposableStack()
+  const kubectl = createKubectl(namespace, opened.use(await openApiServer()))
   await kubectl.apply({
     apiVersion: 'v1',
     kind: 'Namespace',
@@ -41,6 +43,10 @@ export const openInstallation = async (
   })
   const helm = (...args: readonly string[]) =>
     run('helm', ['--namespace', namespace, ...args], { deadlineMs: (HELM_DEADLINE_S + 30) * 1000 })
+  opened.defer(async () => {
+    await kubectl.try('delete', 'namespace', namespace, '--wait=true', '--timeout=120s')
+  })
+  const resources = opened.move()
   let installed = false
 
   return {
@@ -71,18 +77,13 @@ export const openInstallation = async (
       if (key === undefined || line === undefined) throw new Error(`no key in: ${printed}`)
       return { key, line }
     },
-    [Symbol.asyncDispose]: async () => {
-      await kubectl.try('delete', 'namespace', namespace, '--wait=true', '--timeout=120s')
-    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 
 /** helm waits for the new pods; this waits until the old ones are gone as well. */
 export const settled = (kubectl: Kubectl) =>
-  awaitTrue('old pods are gone', 180_000, async () => {
-    const lines = await kubectl.do('get', 'pods', '--selector', 'app.kubernetes.io/part-of=weir', '--no-headers')
-    return !/Terminating/.test(lines)
-  })
+  awaitTrue('old pods are gone', 180_000, async () => !(await kubectl.isAnyPodEnding()))
 
 export const imageValues = ({ images: { weir, redis, postgres } }: Pick<Cluster, 'images'>) =>
   setValues({

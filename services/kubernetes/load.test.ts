@@ -14,6 +14,7 @@ test('a log of requests becomes a history; what was never answered is unknown un
       'noise',
       '< 2 1050 0 0.00 dial tcp: refused',
       '> 4 1030',
+      '< 4 1050 0 0.00 context canceled',
     ].join('\n'),
   )
   expect(seen.calls.map(({ invokeUs, responseUs, verdict }) => [invokeUs, responseUs, verdict])).toEqual([
@@ -23,7 +24,7 @@ test('a log of requests becomes a history; what was never answered is unknown un
     [1_030_000, 1_051_000, 'unknown'],
   ])
   expect(seen.statuses.get(0)).toBe(1)
-  expect([...seen.problems]).toEqual([['dial tcp: refused', 1]])
+  expect([...seen.problems]).toEqual([['dial tcp: refused', { count: 1, fromS: 0.05, toS: 0.05 }]])
 })
 
 test('series of a metrics page are read with their labels', () => {

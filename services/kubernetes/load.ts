@@ -11,11 +11,14 @@ export type Seen = {
   /** How often each status came; 0 is no answer at all. */
   readonly statuses: ReadonlyMap<number, number>
   readonly latenciesMs: readonly number[]
-  /** What was wrong where the status is neither 200 nor 429, and how often. */
-  readonly problems: ReadonlyMap<string, number>
+  /** What was wrong where the status is neither 200 nor 429, and when. */
+  readonly problems: ReadonlyMap<string, Problem>
 }
 
-export type Load = { readonly stop: () => Promise<Seen> }
+/** In seconds since the load began. */
+export type Problem = { readonly count: number; readonly fromS: number; readonly toS: number }
+
+export type Load = AsyncDisposable & { readonly stop: () => Promise<Seen> }
 
 type Options = {
   readonly kubectl: Kubectl
@@ -41,18 +44,25 @@ export const startLoad = async (options: Options): Promise<Load> => {
   })
   await kubectl.apply(loadPod(name, options))
   const hasBegun = async () => (await kubectl.do('logs', name, '--tail=20')).includes('< ')
-  await awaitTrue('the load begins', 120_000, hasBegun)
+  const remove = async () => {
+    await kubectl.try('delete', 'pod,configmap', name, '--wait=false', '--ignore-not-found')
+  }
+  try {
+    await awaitTrue('the load begins', 120_000, hasBegun)
+  } catch (error) {
+    await remove()
+    throw error
+  }
 
   return {
+    [Symbol.asyncDispose]: remove,
     stop: async () => {
       await kubectl.do('exec', name, '--', 'sh', '-c', 'kill -INT 1')
       await awaitTrue('the load ends', 60_000, async () => {
         const phase = await kubectl.do('get', 'pod', name, '--output', 'jsonpath={.status.phase}')
         return phase === 'Succeeded' || phase === 'Failed'
       })
-      const log = await kubectl.do('logs', name)
-      await kubectl.do('delete', 'pod,configmap', name, '--wait=false')
-      return readLog(log)
+      return readLog(await kubectl.do('logs', name))
     },
   }
 }
@@ -78,6 +88,8 @@ const loadPod = (name: string, { image, url, key, ratePerS, connections }: Optio
           { name: 'RATE', value: String(ratePerS) },
           { name: 'CONNECTIONS', value: connections },
         ],
+        // Without a request it has what others leave, which on a busy node is not enough to offer its rate.
+        resources: { requests: { cpu: '200m', memory: '128Mi' }, limits: { memory: '512Mi' } },
         securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
         volumeMounts: [{ name: 'scripts', mountPath: '/scripts' }],
       },
@@ -99,7 +111,8 @@ export const readLog = (log: string): Seen => {
     const sent = SENT.exec(line)?.groups
     if (sent !== undefined) sentMs.set(sent['number'] ?? '', Number(sent['ms']))
     const answer = ANSWERED.exec(line)?.groups
-    if (answer !== undefined)
+    // What k6 broke off when it was told to stop got no answer.
+    if (answer !== undefined && answer['problem'] !== 'context canceled')
       answered.set(answer['number'] ?? '', {
         ms: Number(answer['ms']),
         status: Number(answer['status']),
@@ -107,9 +120,14 @@ export const readLog = (log: string): Seen => {
         problem: withoutPorts(answer['problem'] ?? ''),
       })
   }
-  const problems = new Map<string, number>()
-  for (const { problem } of answered.values())
-    if (problem !== '') problems.set(problem, (problems.get(problem) ?? 0) + 1)
+  const firstMs = Math.min(...sentMs.values())
+  const problems = new Map<string, Problem>()
+  for (const { problem, ms } of answered.values()) {
+    if (problem === '') continue
+    const atS = (ms - firstMs) / 1000
+    const { count, fromS } = problems.get(problem) ?? { count: 0, fromS: atS }
+    problems.set(problem, { count: count + 1, fromS, toS: atS })
+  }
   const lastMs = Math.max(0, ...[...answered.values()].map(({ ms }) => ms), ...sentMs.values())
   const calls = [...sentMs].map(([number, ms]): Call => {
     const answer = answered.get(number)

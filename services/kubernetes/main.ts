@@ -4,7 +4,7 @@ import { checkCallers } from './callers.ts'
 import { checkChart } from './chart-checks.ts'
 import type { Cluster } from './cluster.ts'
 import { checkFaults } from './faults.ts'
-import { findCluster } from './find-cluster.ts'
+import { type FoundCluster, findCluster } from './find-cluster.ts'
 import { installFirst } from './first-install.ts'
 import { type Installation, openInstallation, release, setValues } from './installation.ts'
 import { createReport, type Report } from './report.ts'
@@ -17,8 +17,11 @@ import { checkUpgrades } from './upgrades.ts'
 const NAMESPACE = 'weir-e2e'
 const KEYS = 12
 
+const steps = ['callers', 'scaling', 'upgrades', 'faults', 'sidecar'] as const
+type Step = (typeof steps)[number]
+
 const wanted = process.argv.slice(2)
-const isWanted = (step: string) => wanted.length === 0 || wanted.includes(step)
+const isWanted = (step: Step) => wanted.length === 0 || wanted.includes(step)
 
 /** Keys of as many owners, each with a bucket that nobody has touched, known to the installation. */
 const giveKeys = async (installation: Installation) => {
@@ -68,21 +71,28 @@ const diagnose = async ({ kubectl, report: { say } }: Installation) => {
   }
 }
 
-const report = createReport(
-  (text) => process.stdout.write(text),
-  () => performance.now(),
-)
-const found = await (async () => {
-  let cluster: Awaited<ReturnType<typeof findCluster>> | undefined
+const run = async (): Promise<boolean> => {
+  const report = createReport(
+    (text) => process.stdout.write(text),
+    () => performance.now(),
+  )
+  let found: FoundCluster | undefined
   await report.step('a cluster', async () => {
-    cluster = await findCluster(process.env, report.say)
+    found = await findCluster(process.env, report.say)
   })
-  return cluster
-})()
-if (found?.ok) {
-  await using cluster = found.cluster
-  report.say(cluster.name)
-  report.say((await runProgram('kubectl', ['get', 'nodes', '--output', 'wide', '--no-headers'])).stdout.trim())
-  await runOn(cluster, report)
-} else report.claim('there is a Kubernetes', false, found?.why)
-process.exitCode = report.finish().failed === 0 ? 0 : 1
+  if (found?.ok) {
+    await using cluster = found.cluster
+    report.say(cluster.name)
+    report.say((await runProgram('kubectl', ['get', 'nodes', '--output', 'wide', '--no-headers'])).stdout.trim())
+    await runOn(cluster, report)
+  } else report.claim('there is a Kubernetes', false, found?.why)
+  return report.finish().failed === 0
+}
+
+const unknown = wanted.filter((name) => !steps.some((step) => step === name))
+if (unknown.length > 0) {
+  process.stderr.write(`no step ${unknown.join(', ')}: there are ${steps.join(', ')}\n`)
+  process.exit(2)
+}
+// Nor does it wait for what a step that came to no end still has under way.
+process.exit((await run()) ? 0 : 1)

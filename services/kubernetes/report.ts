@@ -1,6 +1,6 @@
 /** What a run has shown so far, and prints as it goes. */
 export type Report = {
-  /** Runs a part of the suite; what it throws is a failure of that part. Resolves to whether every claim of it held. */
+  /** Runs a part of the suite; what it throws is a failure of that part, as is a quarter of an hour. Resolves to whether every claim of it held. */
   readonly step: (name: string, work: () => Promise<void>) => Promise<boolean>
   readonly claim: (text: string, holds: boolean, figures?: string) => void
   /** Lines that are no claim: tables, times. */
@@ -8,6 +8,8 @@ export type Report = {
   /** Of the steps, their times; then `N passed, N failed`, last. */
   readonly finish: () => { readonly failed: number }
 }
+
+const STEP_DEADLINE_MS = 900_000
 
 export const createReport = (write: (text: string) => void, nowMs: () => number): Report => {
   const startMs = nowMs()
@@ -30,11 +32,18 @@ export const createReport = (write: (text: string) => void, nowMs: () => number)
       write(`\n── ${name}\n`)
       const stepMs = nowMs()
       const failedBefore = failed
+      const late = Promise.withResolvers<never>()
+      const timer = setTimeout(
+        () => late.reject(new Error(`it is not done after ${STEP_DEADLINE_MS / 1000} s`)),
+        STEP_DEADLINE_MS,
+      )
       try {
-        await work()
+        await Promise.race([work(), late.promise])
       } catch (error) {
         claim(`${name}: runs to its end`, false)
         say(error instanceof Error ? (error.stack ?? error.message) : String(error))
+      } finally {
+        clearTimeout(timer)
       }
       times.push({ name, seconds: seconds(stepMs) })
       return failed === failedBefore

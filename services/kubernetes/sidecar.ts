@@ -11,7 +11,7 @@ const MEASURED_MS = 20_000
 
 const measure = async ({ kubectl, cluster }: Installation, key: string) => {
   const url = `http://${release}-api/v1/orders?limit=1`
-  const load = await startLoad({
+  await using load = await startLoad({
     kubectl,
     image: cluster.images.k6,
     url,
@@ -20,7 +20,7 @@ const measure = async ({ kubectl, cluster }: Installation, key: string) => {
     connections: 'kept',
   })
   await sleep(MEASURED_MS)
-  return load.stop()
+  return await load.stop()
 }
 
 /** The same API with a limiter beside each pod, on a Unix socket. */
@@ -49,10 +49,9 @@ export const checkSidecar = async (installation: Installation, keys: readonly [s
     /^unix:\/run\/weir\/limiter\.sock$/m.test(address) && /^srw-rw----/m.test(address),
     address.trim().split('\n').at(-1),
   )
-  const watch = watchDecisions(kubectl, 'api')
+  await using watch = watchDecisions(kubectl, 'api')
   const sidecar = await measure(installation, keys[1])
-  const { decidedLocally } = await watch.stop()
-  claimExact('two sidecars, one bucket', sidecar, decidedLocally, report)
+  claimExact('two sidecars, one bucket', sidecar, await watch.stop(), report)
   const row = (name: string, { latenciesMs }: typeof sidecar) =>
     `${name.padEnd(10)}${[0.5, 0.95, 0.99].map((part) => percentile(latenciesMs, part).toFixed(1).padStart(8)).join('')}`
   say(
@@ -65,7 +64,7 @@ export const checkSidecar = async (installation: Installation, keys: readonly [s
 
   // A socket whose process was killed stays behind in the volume.
   const [victim] = await kubectl.pods('api')
-  const load = await startLoad({
+  await using load = await startLoad({
     kubectl,
     image: installation.cluster.images.k6,
     url: `http://${release}-api/v1/orders?limit=1`,

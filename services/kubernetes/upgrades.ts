@@ -2,6 +2,7 @@ import { awaitTrue } from './await.ts'
 import { type Installation, release, settled, setValues } from './installation.ts'
 import { startLoad } from './load.ts'
 import { watchDecisions } from './metrics.ts'
+import { primaryPods } from './redis-primaries.ts'
 import { claimExact } from './verdicts.ts'
 
 const RATE_PER_S = 40
@@ -23,8 +24,8 @@ export const checkUpgrades = async (installation: Installation, key: string) => 
   const { claim, say } = report
   const url = `http://${release}-api/v1/orders?limit=1`
   const [, secondTag] = cluster.images.weir.tags
-  const watch = watchDecisions(kubectl)
-  const load = await startLoad({
+  await using watch = watchDecisions(kubectl)
+  await using load = await startLoad({
     kubectl,
     image: cluster.images.k6,
     url,
@@ -41,20 +42,18 @@ export const checkUpgrades = async (installation: Installation, key: string) => 
   await reloadPolicies(installation)
   await refusePolicies(installation)
 
-  const primaries = () =>
-    kubectl.do(
-      'exec',
-      `${release}-redis-0`,
-      '--',
-      'sh',
-      '-c',
-      'redis-cli cluster nodes | grep -c "master.*connected [0-9]"',
-    )
+  const primariesBefore = await primaryPods(kubectl)
   await timed('helm upgrade with other Redis settings: each Redis hands over, then restarts', () =>
     upgrade(...setValues({ 'redis.embedded.config.hz': '20' })),
   )
   const hz = await kubectl.do('exec', `${release}-redis-0`, '--', 'redis-cli', 'config', 'get', 'hz')
-  claim('the Redis setting is in force', /\b20\b/.test(hz), `${(await primaries()).trim()} primaries`)
+  claim('the Redis setting is in force', /\b20\b/.test(hz))
+  const primaries = await primaryPods(kubectl)
+  claim(
+    'every primary handed over to its replica before it stopped',
+    primaries.length === primariesBefore.length && !primaries.some((name) => primariesBefore.includes(name)),
+    `${primariesBefore.join(', ')} → ${primaries.join(', ')}`,
+  )
 
   await timed('helm upgrade to another image', () => upgrade(...setValues({ 'image.tag': secondTag })))
   const images = await kubectl.do(
@@ -83,9 +82,9 @@ export const checkUpgrades = async (installation: Installation, key: string) => 
   })
 
   const seen = await load.stop()
-  const { decidedLocally, pods } = await watch.stop()
-  say(`${seen.calls.length} requests; ${pods} pods of limiter and API took part`)
-  claimExact('upgraded, rolled back and restarted under load', seen, decidedLocally, report)
+  const local = await watch.stop()
+  say(`${seen.calls.length} requests; ${local.pods} pods of limiter and API took part`)
+  claimExact('upgraded, rolled back and restarted under load', seen, local, report)
 }
 
 type Values = { readonly policies: readonly { readonly policies: readonly { readonly capacity: number }[] }[] }

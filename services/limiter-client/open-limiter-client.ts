@@ -8,6 +8,9 @@ import { createStreamTransport, type StreamTransport, type TransportOptions } fr
 
 const DEFAULT_FALLBACK: FallbackPlan = { kind: 'local', rule: { capacityTokens: 50, refillTokens: 10, periodS: 1 } }
 
+const DEFAULT_DEADLINE_MS = 50
+const LEAST_PATIENCE_MS = 1_000
+
 /** Told of everything that a metric or a log may want to know. Never throws. */
 export type LimiterObserver = ClientObserver & ReplicaObserver
 
@@ -31,6 +34,7 @@ export const openLimiterClient = ({
   address,
   tls,
   affinity,
+  deadlineMs = DEFAULT_DEADLINE_MS,
   fallback = DEFAULT_FALLBACK,
   observe,
   traceContext,
@@ -41,10 +45,13 @@ export const openLimiterClient = ({
     tls,
     observe,
     traceContext,
+    // Whoever waits for long must not take a limiter for dead that still waits for its store; the other half is for another limiter.
+    patienceMs: Math.max(LEAST_PATIENCE_MS, deadlineMs / 2),
     ...(affinity !== undefined && { affinity }),
   })
   const client = createLimiterClient({
     ...options,
+    deadlineMs,
     fallback,
     transport,
     monotonicClock: systemMonotonicClock,

@@ -18,6 +18,17 @@ const HANG_MS = 5_000
 
 type Seen = { readonly status: number; readonly ms: number; readonly policy: string | undefined }
 
+test('a limiter that takes less than half of a long deadline is waited for', async () => {
+  await using limiter = await openScriptedLimiter(() => delay(1_500, allow))
+  await using client = openClient(limiter.address, { kind: 'deny' }, 10_000)
+  const gate = await client.shouldAllow({
+    domain: domainName('api'),
+    attributes: new Map([['client', 'patient']]),
+    cost: 1,
+  })
+  expect([gate.source, limiter.state.asked]).toEqual(['limiter', 1])
+})
+
 const openClient = (address: string, fallback: FallbackPlan, deadlineMs = 50) =>
   openLimiterClient({ address, fallback, deadlineMs })
 

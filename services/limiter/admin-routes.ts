@@ -1,6 +1,7 @@
 import { type AdminRoutes, json, text } from '../platform/admin-server.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { cutOpaque } from '../platform/opaque.ts'
+import type { Phase } from '../platform/process.ts'
 import type { PolicySets } from './core/policy.ts'
 import type { RehearsalPage } from './open-rehearsal.ts'
 import type { LivePolicies, PolicyStatus } from './policies/live.ts'
@@ -12,13 +13,13 @@ type Sources = {
   readonly policies: LivePolicies
   readonly top: () => TopOffendersPage
   readonly rehearsal: () => Promise<RehearsalPage>
-  readonly isDraining: () => boolean
+  readonly phase: () => Phase
 }
 
 /** What the limiter's admin port serves. */
-export const adminRoutes = ({ metrics, policies, top, rehearsal, isDraining }: Sources): AdminRoutes => ({
+export const adminRoutes = ({ metrics, policies, top, rehearsal, phase }: Sources): AdminRoutes => ({
   '/livez': () => text(200, 'alive'),
-  '/readyz': () => (isDraining() ? text(503, 'draining') : text(200, 'ready')),
+  '/readyz': () => (phase() === 'serving' ? text(200, 'ready') : text(503, phase())),
   '/metrics': metrics.page,
   '/top': () => json(top()),
   '/policies': () =>

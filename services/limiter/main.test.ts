@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
@@ -58,6 +60,33 @@ const audited = ({ output }: { readonly output: () => string }, event: string) =
     .filter((line): line is AuditLine => line.event?.startsWith(event) === true)
 
 const ask = (client: string, cost = 1) => ({ domain: 'api', attributes: { client }, cost })
+
+test('a limiter is ready only once it listens', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'weir-limiter-'))
+  const file = join(folder, 'policies.yaml')
+  await writeFile(file, policies(5))
+  const [port, adminPort] = [await freePort(), await freePort()]
+  const starting = startService(program, {
+    LIMITER_ADDRESS: `127.0.0.1:${port}`,
+    LIMITER_ADMIN_ADDRESS: `127.0.0.1:${adminPort}`,
+    LIMITER_STORE: 'memory:',
+    LIMITER_POLICIES: file,
+  })
+  let hasStarted = false
+  void starting.then(() => {
+    hasStarted = true
+  })
+  const isReady = async () => (await fetch(`http://127.0.0.1:${adminPort}/readyz`).catch(() => undefined))?.ok === true
+  // Without a pause: what is between ready and reachable takes milliseconds.
+  while (!(await isReady())) if (hasStarted) break
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  socket.destroy()
+  const started = await starting
+  if (!started.ok) throw new Error(started.output)
+  await started.service[Symbol.asyncDispose]()
+  await rm(folder, { recursive: true })
+})
 
 test('an edited policy file is in force without a restart; a wrong one leaves the last good one in force and says why', async () => {
   await using limiter = await openLimiter(policies(5))

@@ -6,7 +6,7 @@ import { createLog, type Log } from '../platform/log.ts'
 import { createMetrics } from '../platform/metrics.ts'
 import { cutOpaque } from '../platform/opaque.ts'
 import { openTracing } from '../platform/open-tracing.ts'
-import { runService, type Started } from '../platform/process.ts'
+import { type Phase, runService, type Started } from '../platform/process.ts'
 import { sampled } from '../platform/sampled.ts'
 import { systemMonotonicClock, systemWallClock } from '../seams/clock.ts'
 import { systemTimers } from '../seams/timers.ts'
@@ -107,8 +107,7 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
   )
   const { limiter } = rehearsal
 
-  let draining = false
-  const isDraining = () => draining
+  let phase: Phase = 'starting'
   const operatorConsole = openConsole({
     limiter,
     admin: admin.value && {
@@ -119,7 +118,7 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
     violations: conservation.violations,
     store: { kind: settings.LIMITER_STORE.kind, stats: store.stats },
     status: policies.status,
-    isDraining,
+    isDraining: () => phase === 'draining',
     monotonicUs,
     timers: systemTimers,
   })
@@ -128,7 +127,7 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
     policies,
     top: () => top.read(monotonicUs()),
     rehearsal: rehearsal.page,
-    isDraining,
+    phase: () => phase,
   })
   const adminServer = await openAdminServer({
     setting: 'LIMITER_ADMIN_ADDRESS',
@@ -169,12 +168,13 @@ const start = async (resources: AsyncDisposableStack): Promise<Started> => {
       }),
     )
 
+  phase = 'serving'
   log.info(
     { address: settings.LIMITER_ADDRESS.map(formatAddress), admin: formatAddress(settings.LIMITER_ADMIN_ADDRESS) },
     'serving',
   )
   resources.defer(() => {
-    draining = true
+    phase = 'draining'
     log.info({ event: 'draining' }, 'draining')
   })
   return { ok: true }

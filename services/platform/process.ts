@@ -1,7 +1,10 @@
 import { createLog, type Log } from './log.ts'
 
-/** How long a stop may take before the process is ended all the same. */
-const STOP_DEADLINE_MS = 5_000
+/** How long a stop may take before the process is ended all the same: longer than any service drains. */
+const STOP_DEADLINE_MS = 10_000
+
+/** Where a service is in its life; only one that serves is ready. */
+export type Phase = 'starting' | 'serving' | 'draining'
 
 export type Started = { readonly ok: true } | { readonly ok: false; readonly faults: readonly string[] }
 

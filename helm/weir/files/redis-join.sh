@@ -1,6 +1,6 @@
 # Makes the pods of the StatefulSet one Redis Cluster, and again after any of them came back with another address or without its data.
 #
-# Every pod does this for itself, over and over:
+# Every pod does this for itself, over and over, unless all is well: every pod is known, linked, not failing, and this one has its role.
 #   1. It meets the pods that it has no working link to, by name. Only who knows our password is one of ours: an address may have
 #      gone over to somebody else's Redis.
 #   2. It forgets nodes that are no pod any more (their data is gone) and that no replica will succeed.
@@ -9,6 +9,7 @@
 # Needs PODS (names), PRIMARIES and REDISCLI_AUTH.
 set -u
 index=${HOSTNAME##*-}
+pods=$(echo "$PODS" | wc -w)
 last=-1
 log() { [ "$*" = "$last" ] || echo "join: $*"; last="$*"; }
 redis() { host=$1; shift; timeout 3 redis-cli -h "$host" "$@" 2>/dev/null; }
@@ -18,6 +19,11 @@ nodes() { redis 127.0.0.1 cluster nodes; }
 
 first_slot=$((16384 * index / PRIMARIES))
 last_slot=$((16384 * (index + 1) / PRIMARIES - 1))
+
+is_well() {
+  nodes | awk -v pods="$pods" '
+    $8 != "connected" || $3 ~ /fail|noaddr|handshake/ || ($3 ~ /myself/ && $3 !~ /slave/ && NF <= 8) { ill = 1 } END { exit ill || NR != pods }'
+}
 
 meet_peers() {
   peers=0; answered=0; members=""
@@ -81,6 +87,7 @@ take_a_role() {
 
 until [ "$(redis 127.0.0.1 ping)" = PONG ]; do sleep 0.2; done
 while :; do
+  if is_well; then sleep 5; continue; fi
   self=$(redis 127.0.0.1 cluster myid)
   [ "${#self}" = 40 ] && { meet_peers; forget_the_gone; take_a_role; }
   if redis 127.0.0.1 cluster info | grep -q 'cluster_slots_assigned:16384'; then sleep 5; else sleep 1; fi

@@ -8,9 +8,9 @@ import type { Question } from './question.ts'
 /** Before the next attempt, doubled by each that failed; half of it is random, so that many clients do not come at once. */
 const RETRY_MIN_MS = 50
 const RETRY_MAX_MS = 1_000
-/** How long a limiter may take to connect or to say something, doubled likewise: one that is only busy is not given up for ever. */
-const PATIENCE_MIN_US = 1_000_000
-const PATIENCE_MAX_US = 4_000_000
+const PATIENCE_US = 1_000_000
+/** By how much patience grows with attempts that fail: a limiter that is only busy is not given up for ever. */
+const MOST_PATIENCE = 4
 /** A limiter that says nothing for this long is not asked while another one answers. */
 const SLOW_US = 100_000
 /** Questions that may wait for one limiter. It holds no more than it answers within a deadline. */
@@ -41,6 +41,8 @@ export type ReplicaEvents = {
 
 type Options = {
   readonly openLink: OpenLink
+  /** How long a limiter may take to connect or to say something, doubled by each attempt that fails. */
+  readonly patienceUs?: number
   readonly monotonicClock: MonotonicClock
   readonly timers: Timers
   readonly randomness: Randomness
@@ -48,7 +50,8 @@ type Options = {
 }
 
 /** One limiter: a stream to it, and another when that one is lost or about to be. */
-export const openReplica = ({ openLink, monotonicClock, timers, randomness, events }: Options): Replica => {
+export const openReplica = (options: Options): Replica => {
+  const { openLink, patienceUs = PATIENCE_US, monotonicClock, timers, randomness, events } = options
   /** The one that is asked. Absent while the next attempt is waited for. */
   let current: CheckStream | undefined
   /** The one that takes over from `current` as soon as it is open. */
@@ -63,7 +66,7 @@ export const openReplica = ({ openLink, monotonicClock, timers, randomness, even
   const open = (): CheckStream => {
     const stream: CheckStream = openCheckStream({
       openLink,
-      patienceUs: Math.min(PATIENCE_MIN_US * 2 ** failures, PATIENCE_MAX_US),
+      patienceUs: patienceUs * Math.min(2 ** failures, MOST_PATIENCE),
       monotonicClock,
       timers,
       events: {

@@ -5,12 +5,21 @@ import { createScriptedLinks } from '../channel/scripted-link.fixture.ts'
 import { createVirtualTime } from '../virtual-time.fixture.ts'
 import { openReplicaSet } from './replica-set.ts'
 
-const open = (...addresses: readonly string[]) => {
+const open = (...addresses: readonly string[]) => openPatient(undefined, ...addresses)
+
+const openPatient = (patienceUs: number | undefined, ...addresses: readonly string[]) => {
   const time = createVirtualTime()
   const links = createScriptedLinks()
   const lost: string[] = []
   const set = openReplicaSet({
-    open: (_, events) => openReplica({ ...time, openLink: links.openLink, randomness: () => 1, events }),
+    open: (_, events) =>
+      openReplica({
+        ...time,
+        openLink: links.openLink,
+        randomness: () => 1,
+        events,
+        ...(patienceUs !== undefined && { patienceUs }),
+      }),
     nobody: 'nobody',
     ...time,
     observe: {
@@ -29,6 +38,18 @@ test('a limiter that says nothing for a second is given up', async () => {
   set.ask(question('x'))
   await time.pass(1_500)
   expect(lost).toEqual(['a nothing was heard for 1000 ms'])
+})
+
+test('unless its client has longer', async () => {
+  const { time, link, set, lost, outcomes, question } = openPatient(2_500_000, 'a')
+  set.ask(question('x'))
+  await time.pass(2_000)
+  link(0).answer(0)
+  await time.pass(0)
+  expect([lost, outcomes.get('x')]).toEqual([[], 'answered'])
+  set.ask(question('y'))
+  await time.pass(3_000)
+  expect(lost).toEqual(['a nothing was heard for 2500 ms'])
 })
 
 test('unless it was this process that stood still: then it has another moment', async () => {

@@ -20,6 +20,8 @@ export type TransportOptions = {
   readonly address: string
   /** Asked for at each new connection, so that it uses renewed certificates. Absent: without TLS. */
   readonly tls?: (() => TlsMaterial) | undefined
+  /** How long a limiter that was asked may say nothing before it is given up; 1,000 unless said. */
+  readonly patienceMs?: number
   /** The attribute whose values keep to one limiter each, as long as that has not far more to do than the others. */
   readonly affinity?: string
   readonly observe?: ReplicaObserver | undefined
@@ -35,7 +37,7 @@ export type StreamTransport = Transport & Pick<ReplicaSet, 'count'>
 
 /** One stream to each limiter that the address stands for. */
 export const createStreamTransport = (options: TransportOptions): StreamTransport => {
-  const { address, tls, affinity = 'client', observe, traceContext, names = systemNames } = options
+  const { address, tls, patienceMs, affinity = 'client', observe, traceContext, names = systemNames } = options
   const { monotonicClock = systemMonotonicClock, timers = systemTimers, randomness = systemRandomness } = options
   const target = parseLimiterAddress(address)
   if (target === undefined) throw new TypeError(`${address}: it must be host:port, dns:///name:port or unix:/path`)
@@ -44,6 +46,7 @@ export const createStreamTransport = (options: TransportOptions): StreamTranspor
     openReplica({
       openLink: (linkEvents) =>
         openHttp2Link({ endpoint, serverName, method: shouldAllowStream.path, tls: tls?.() }, linkEvents),
+      ...(patienceMs !== undefined && { patienceUs: patienceMs * 1_000 }),
       monotonicClock,
       timers,
       randomness,

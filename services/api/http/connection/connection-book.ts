@@ -1,4 +1,4 @@
-import type { Server } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { httpLimits } from './limits.ts'
 
@@ -10,6 +10,8 @@ export type ConnectionBook = {
   readonly keep: (server: Server) => void
   readonly open: () => number
   readonly refused: () => RefusedConnections
+  /** Whether a request that has been read whole waits for its answer. */
+  readonly isAnswering: () => boolean
   /** While true, a connection should not outlast a refusal: an attacker would fill what is left with idle ones. */
   readonly isNearlyFull: () => boolean
 }
@@ -25,6 +27,7 @@ type Options = {
 export const createConnectionBook = (options: Options): ConnectionBook => {
   const { perAddress, addressOf, connections = httpLimits.connections } = options
   const counts = new Map<string, number>()
+  const unanswered = new Set<ServerResponse>()
   let open = 0
   let refusedByAddress = 0
   let refusedInAll = 0
@@ -44,6 +47,11 @@ export const createConnectionBook = (options: Options): ConnectionBook => {
   return {
     keep: (server) => {
       server.maxConnections = connections
+      for (const event of ['request', 'checkContinue', 'checkExpectation'])
+        server.on(event, (_request, response: ServerResponse) => {
+          unanswered.add(response)
+          response.once('close', () => unanswered.delete(response))
+        })
       server.on('drop', () => {
         refusedInAll += 1
       })
@@ -55,6 +63,7 @@ export const createConnectionBook = (options: Options): ConnectionBook => {
       })
     },
     open: () => open,
+    isAnswering: () => unanswered.values().some(({ req, writableEnded }) => req.complete && !writableEnded),
     refused: () => ({ address: refusedByAddress, total: refusedInAll }),
     isNearlyFull: () => open >= connections * httpLimits.nearlyFullPart,
   }
