@@ -23,6 +23,9 @@ const REHEARSAL_DEADLINE_MS = 1_000
 /** In memory it has buckets for fewer subjects than what decides. */
 const REHEARSAL_BOUNDS = { maxGroups: 50_000, maxBytes: 32 * 1024 * 1024 }
 
+/** A secret that can be found by trying is none. */
+const MIN_SECRET = 16
+
 export type StoreStats =
   | { readonly kind: 'memory'; readonly read: () => MemoryStoreStats }
   | { readonly kind: 'redis'; readonly read: () => RedisStoreStats }
@@ -75,11 +78,19 @@ export const openStore = async ({ settings, log, observer, tracing }: Options): 
   const files = await readFiles({
     password: ['LIMITER_STORE_PASSWORD_FILE', settings.LIMITER_STORE_PASSWORD_FILE],
     sentinelPassword: ['LIMITER_STORE_SENTINEL_PASSWORD_FILE', settings.LIMITER_STORE_SENTINEL_PASSWORD_FILE],
+    shardSecret: ['LIMITER_SHARD_SECRET_FILE', settings.LIMITER_SHARD_SECRET_FILE],
     ca: ['LIMITER_STORE_TLS_CA', settings.LIMITER_STORE_TLS_CA],
     cert: ['LIMITER_STORE_TLS_CERT', settings.LIMITER_STORE_TLS_CERT],
     key: ['LIMITER_STORE_TLS_KEY', settings.LIMITER_STORE_TLS_KEY],
   })
   if (!files.ok) return files
+  const { shardSecret: secretText, ...texts } = files.texts
+  const shardSecret = secretText?.trim()
+  if (shardSecret !== undefined && shardSecret.length < MIN_SECRET)
+    return {
+      ok: false,
+      faults: [`LIMITER_SHARD_SECRET_FILE holds fewer than ${MIN_SECRET} characters: put a random secret in it`],
+    }
   const failed = sampled(STORE_ERROR_LOG_MS, (error: Error, unsaid) =>
     log.warn({ event: 'store.failing', error: error.message, unsaid }, 'the store fails'),
   )
@@ -88,13 +99,14 @@ export const openStore = async ({ settings, log, observer, tracing }: Options): 
   const opened = await openRedisStore({
     address,
     credentials: {
-      ...files.texts,
-      password: files.texts.password?.trim(),
+      ...texts,
+      password: texts.password?.trim(),
       sentinelUser: settings.LIMITER_STORE_SENTINEL_USER,
-      sentinelPassword: files.texts.sentinelPassword?.trim(),
+      sentinelPassword: texts.sentinelPassword?.trim(),
     },
     deadlineMs: settings.LIMITER_STORE_DEADLINE_MS,
     shardCount: settings.LIMITER_SHARDS,
+    shardSecret,
     stateFormat: settings.LIMITER_STATE_FORMAT,
     witnessing: settings.LIMITER_WITNESSES === 'on',
     ...seams,

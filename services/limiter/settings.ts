@@ -49,6 +49,7 @@ const table = {
   LIMITER_STORE_TLS_KEY: optional(path),
   LIMITER_STORE_DEADLINE_MS: withDefault(wholeNumber(1, 60_000), 15),
   LIMITER_SHARDS: withDefault(wholeNumber(1, 1024), 64),
+  LIMITER_SHARD_SECRET_FILE: optional(path),
   LIMITER_STATE_FORMAT: withDefault(stateFormat, 2),
   LIMITER_WITNESSES: withDefault(oneOf('on', 'off'), 'on'),
   LIMITER_POLICIES: path,

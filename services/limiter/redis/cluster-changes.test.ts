@@ -143,22 +143,23 @@ test('a subject whose slot is on its way, with buckets on both sides of it, is s
   if (source === undefined || target === undefined) throw new Error('no nodes')
   // Every slot of the shards on the first node stays half-way during the whole load: keys there answer ASK, absent ones too.
   const slots = Array.from({ length: 64 }, (_, shard) => shard * 256).filter((slot) => slot < 5_461)
+  const [sourceId, targetId] = [nodeId(source), nodeId(target)]
+  // Never waiting for a child in between: the limiters are in this process, and their takes' time would run out.
+  const ask = (port: number, ...command: readonly string[]) => cli('-p', `${port}`, ...command)
+  const keysIn = async (slot: number, most: number) =>
+    (await ask(source, 'CLUSTER', 'GETKEYSINSLOT', `${slot}`, `${most}`)).split('\n').filter((key) => key !== '')
+  const move = async (keys: readonly string[]) => {
+    for (const key of keys) await ask(source, 'MIGRATE', '127.0.0.1', `${target}`, key, '0', '5000')
+  }
   const result = await takeWhile(limiters.stores, async () => {
     for (const slot of slots) {
-      redisCli(target, 'CLUSTER', 'SETSLOT', `${slot}`, 'IMPORTING', nodeId(source))
-      redisCli(source, 'CLUSTER', 'SETSLOT', `${slot}`, 'MIGRATING', nodeId(target))
-      const keys = redisCli(source, 'CLUSTER', 'GETKEYSINSLOT', `${slot}`, '3')
-        .split('\n')
-        .filter((key) => key !== '')
-      for (const key of keys) await cli('-p', `${source}`, 'MIGRATE', '127.0.0.1', `${target}`, key, '0', '5000')
-      await new Promise((resolve) => setTimeout(resolve, 20))
+      await ask(target, 'CLUSTER', 'SETSLOT', `${slot}`, 'IMPORTING', sourceId)
+      await ask(source, 'CLUSTER', 'SETSLOT', `${slot}`, 'MIGRATING', targetId)
+      await move(await keysIn(slot, 3))
     }
     for (const slot of slots) {
-      const rest = redisCli(source, 'CLUSTER', 'GETKEYSINSLOT', `${slot}`, '10000')
-        .split('\n')
-        .filter((key) => key !== '')
-      for (const key of rest) await cli('-p', `${source}`, 'MIGRATE', '127.0.0.1', `${target}`, key, '0', '5000')
-      for (const port of [target, source]) redisCli(port, 'CLUSTER', 'SETSLOT', `${slot}`, 'NODE', nodeId(target))
+      await move(await keysIn(slot, 10_000))
+      for (const port of [target, source]) await ask(port, 'CLUSTER', 'SETSLOT', `${slot}`, 'NODE', targetId)
     }
   })
   expectExact(result, limiters.failures)

@@ -1,6 +1,6 @@
 import { systemTimers } from '../../seams/timers.ts'
 import type { StoreUnderTest } from '../core/store.conformance.ts'
-import { createWitnesses } from '../witness/witnesses.ts'
+import { createWitnesses, type WitnessStats } from '../witness/witnesses.ts'
 import { createConnection } from './connect.ts'
 import type { RunScript } from './lane-queue.ts'
 import { noCredentials } from './open-store.fixture.ts'
@@ -12,11 +12,17 @@ import { ruleHash, type StateFormat } from './take-script.ts'
 
 const seams = { timers: systemTimers, randomness: Math.random }
 
+export type ControlledStore = StoreUnderTest & {
+  /** Sets the store's clock, and no other. */
+  readonly stepUs: (us: number) => void
+  readonly witnessStats: () => WitnessStats
+}
+
 /** The store over a real Redis whose script goes by the test's clock. It writes the formats in turn, call by call. */
 export const openControlledStore = async (
   addressText: string,
   stateFormats: readonly StateFormat[] = [2],
-): Promise<StoreUnderTest> => {
+): Promise<ControlledStore> => {
   const address = parseRedisAddress(addressText)
   if (address === undefined) throw new Error(`no address: ${addressText}`)
   const shards = address.kind === 'cluster' ? createShards(64) : createShards(64, 4)
@@ -48,6 +54,10 @@ export const openControlledStore = async (
       nowUs += us
       passedUs += Math.max(0, us)
     },
+    stepUs: (us: number) => {
+      nowUs += us
+    },
+    witnessStats: witnesses.stats,
     [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
   }
 }

@@ -269,6 +269,20 @@ describe('at its start a limiter', () => {
     })
   })
 
+  test('refuses a Redis whose limiters spread subjects by another secret, or by one or none', async () => {
+    await using plain = await startRedis()
+    await using keyed = await startRedis()
+    const open = ({ port }: typeof plain, shardSecret?: string) =>
+      tryToOpen(`redis://127.0.0.1:${port}`, { shardSecret })
+    await expectToCount(await open(plain))
+    await expectToCount(await open(keyed, 'a'))
+    await expectToCount(await open(keyed, 'a'))
+    const faultOf = (fault: RegExp) => ({ ok: false, fault: expect.stringMatching(fault) })
+    expect(await open(plain, 'a')).toEqual(faultOf(/^LIMITER_SHARD_SECRET_FILE is set, .* none: unset it/))
+    expect(await open(keyed, 'b')).toEqual(faultOf(/^LIMITER_SHARD_SECRET_FILE is set, .* another/))
+    expect(await open(keyed)).toEqual(faultOf(/^LIMITER_SHARD_SECRET_FILE is not set, .* another/))
+  })
+
   test('warns about an eviction policy that forgets drained buckets first', async () => {
     await using redis = await startRedis('--maxmemory-policy', 'allkeys-lru')
     const warned = await tryToOpen(`redis://127.0.0.1:${redis.port}`)

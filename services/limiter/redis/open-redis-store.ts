@@ -11,7 +11,7 @@ import { createLedger, type Ledger } from './ledger.ts'
 import { observeRun, type StoreObserver } from './observe-run.ts'
 import { createRedisStore } from './redis-store.ts'
 import { createRunScript } from './run-script.ts'
-import { createShards } from './shards.ts'
+import { createShards, secretFingerprint } from './shards.ts'
 import type { RedisAddress } from './store-address.ts'
 import { ruleHash, type StateFormat } from './take-script.ts'
 
@@ -44,6 +44,8 @@ type Options = {
   readonly credentials: Credentials
   readonly deadlineMs: number
   readonly shardCount: number
+  /** By which subjects are spread over shards; absent: by their names alone. */
+  readonly shardSecret?: string | undefined
   readonly stateFormat: StateFormat
   /** Whether writes that the store has lost are found and made good. */
   readonly witnessing: boolean
@@ -61,8 +63,8 @@ type Options = {
 
 /** Connects, and makes sure that every limiter of this Redis spreads its buckets over the same number of shards. */
 export const openRedisStore = async (options: Options): Promise<OpenRedisStore> => {
-  const { address, credentials, randomness, onError, observer, shardCount, stateFormat, witnessing, deadlineMs } =
-    options
+  const { address, credentials, randomness, onError, observer, shardCount, shardSecret, stateFormat } = options
+  const { witnessing, deadlineMs } = options
   const { timers, monotonicUs } = options
   const connection = createConnection({ address, credentials, randomness, onError })
   const failed = async (fault: string) => {
@@ -72,16 +74,13 @@ export const openRedisStore = async (options: Options): Promise<OpenRedisStore> 
   const problem = await connectWithin(connection, timers)
   if (problem !== undefined) return failed(`cannot connect: ${problem}`)
   try {
-    const agreed = await agreeOnShards(connection, shardCount)
-    if (agreed !== shardCount)
-      return failed(
-        `LIMITER_SHARDS is ${shardCount}, but this Redis holds buckets of limiters with ${agreed}: set it to ${agreed}`,
-      )
+    const disagreement = await disagreementOnShards(connection, shardCount, shardSecret)
+    if (disagreement !== undefined) return failed(disagreement)
     const script = createRunScript({ connection, stateFormat, retryMs: deadlineMs, timers, monotonicUs })
     const witnesses = witnessing ? createWitnesses({ monotonicUs, ruleHash }) : undefined
     const run = observeRun(script, observer, monotonicUs)
     const lanes = (await runsKeysOfAnySlot(connection)) ? LANES_OF_ONE_SERVER : shardCount
-    const store = createRedisStore({ shards: createShards(shardCount, lanes), run, witnesses, ...options })
+    const store = createRedisStore({ shards: createShards(shardCount, lanes, shardSecret), run, witnesses, ...options })
     const limiters = createHighWater(monotonicUs)
     const id = randomUUID().replaceAll('-', '')
     const heartbeats = await startHeartbeats({ connection, timers, id, onCount: limiters.observe })
@@ -99,7 +98,7 @@ export const openRedisStore = async (options: Options): Promise<OpenRedisStore> 
       openAside: (asideMs) => {
         const aside = { connection, stateFormat, retryMs: asideMs, timers, monotonicUs }
         return createRedisStore({
-          shards: createShards(shardCount),
+          shards: createShards(shardCount, shardCount, shardSecret),
           run: createRunScript(aside),
           deadlineMs: asideMs,
           timers,
@@ -129,13 +128,19 @@ const connectWithin = (connection: RedisConnection, timers: Timers) =>
       .finally(cancel)
   })
 
-/** The first limiter writes its count; whoever comes later reads that. */
-const agreeOnShards = async (connection: RedisConnection, shardCount: number) => {
+/** The first limiter writes how it spreads subjects; whoever comes later and would spread them otherwise is told. */
+const disagreementOnShards = async (connection: RedisConnection, shardCount: number, secret: string | undefined) => {
+  const own = `shards=${shardCount}${secret === undefined ? '' : ` secret=${secretFingerprint(secret)}`}`
   const read = () => connection.call('GET', SHARDS_KEY)
   // A Redis that is full takes no writes, not even one that would change nothing.
-  if ((await read()) === null) await connection.call('SET', SHARDS_KEY, `shards=${shardCount}`, 'NX')
+  if ((await read()) === null) await connection.call('SET', SHARDS_KEY, own, 'NX')
   const written = String(await read())
-  return Number(/^shards=(\d+)$/.exec(written)?.[1])
+  if (written === own) return undefined
+  const [, count, fingerprint] = /^shards=(\d+)(?: secret=(\w+))?$/.exec(written) ?? []
+  if (count !== String(shardCount))
+    return `LIMITER_SHARDS is ${shardCount}, but this Redis holds buckets of limiters with ${count}: set it to ${count}`
+  const others = fingerprint === undefined ? 'none: unset it' : `another, of fingerprint ${fingerprint}: use that`
+  return `LIMITER_SHARD_SECRET_FILE is ${secret === undefined ? 'not set' : 'set'}, but this Redis holds buckets of limiters with ${others}`
 }
 
 /** A server that is no part of a cluster. Where a user may not ask, it is taken for one. */

@@ -28,16 +28,31 @@ test('any number of shards has as many different tags', () => {
   }
 })
 
-test('subjects spread evenly: no shard has a quarter more than its part', () => {
-  const shards = createShards(64)
-  const counts = new Array<number>(64).fill(0)
-  for (let index = 0; index < 64_000; index += 1) {
-    const { shard } = shards.place(group(`s:api:user%3a${index}`))
-    counts[shard] = (counts[shard] ?? 0) + 1
-  }
-  expect(Math.max(...counts)).toBeLessThan(1_250)
-  expect(Math.min(...counts)).toBeGreaterThan(750)
+test('subjects that were chosen to share a shard spread over all of them by a secret that the chooser does not know', () => {
+  const [known, keyed] = [createShards(64), createShards(64, 64, 'a secret of this test')]
+  const chosen = Array.from({ length: 64_000 }, (_, index) => group(`s:api:user-${index}`)).filter(
+    (one) => known.place(one).shard === 0,
+  )
+  const counts = new Map<number, number>()
+  for (const one of chosen) counts.set(keyed.place(one).shard, (counts.get(keyed.place(one).shard) ?? 0) + 1)
+  expect(chosen.length).toBeGreaterThan(750)
+  expect(counts.size).toBe(64)
+  expect(Math.max(...counts.values())).toBeLessThan((chosen.length / 64) * 3)
 })
+
+test.each([undefined, 'a secret'])(
+  'with the secret %j subjects spread evenly: no shard has a quarter more than its part',
+  (secret) => {
+    const shards = createShards(64, 64, secret)
+    const counts = new Array<number>(64).fill(0)
+    for (let index = 0; index < 64_000; index += 1) {
+      const { shard } = shards.place(group(`s:api:user%3a${index}`))
+      counts[shard] = (counts[shard] ?? 0) + 1
+    }
+    expect(Math.max(...counts)).toBeLessThan(1_250)
+    expect(Math.min(...counts)).toBeGreaterThan(750)
+  },
+)
 
 test('all shards of one server share its lanes evenly, each always the same one', () => {
   const shards = createShards(64, 4)

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { BucketKey, GroupKey } from '../core/store.ts'
 
@@ -21,21 +21,30 @@ export type Shards = {
 /**
  * Shard i of n is a hash tag in slot i·16384/n: the shards lie evenly over the slots, and so over any number of primaries
  * that divide the slots evenly. (The tags "0" to "63" would not: twice the mean on the fullest of 16.)
+ * With a secret nobody who does not know it can tell which subjects share a shard, and so aim at one.
  * A script's keys must lie in one slot of a cluster, so there each shard is a lane; one server runs them all in a few, which makes each call
  * carry more takes.
  */
-export const createShards = (count: number, mostLanes = count): Shards => {
+export const createShards = (count: number, mostLanes = count, secret?: string): Shards => {
+  const hash = secret === undefined ? crc32 : keyedHash(secret)
   const lanes = Math.min(count, mostLanes)
   const tags = tagsOf(count)
   return {
     count,
     lanes,
     place: (group) => {
-      const shard = crc32(group) % count
+      const shard = hash(group) % count
       return { shard, lane: shard % lanes, key: boundedKey(`weir:{${tags[shard]}}:`, group) }
     },
   }
 }
+
+const keyedHash = (secret: string) => (group: GroupKey) =>
+  createHmac('sha256', secret).update(group).digest().readUInt32BE()
+
+/** Tells secrets apart, and tells nothing of them. */
+export const secretFingerprint = (secret: string) =>
+  createHmac('sha256', secret).update('weir shards').digest('hex').slice(0, 16)
 
 const boundedKey = (prefix: string, group: GroupKey) =>
   Buffer.byteLength(group) + prefix.length <= MAX_KEY_BYTES ? prefix + group : `${prefix}h:${digest(group)}`

@@ -36,6 +36,9 @@
 {{- if $.Values.limiter.admin.existingSecret }}
 - { name: LIMITER_ADMIN_TOKEN_FILE, value: /etc/weir/admin/token }
 {{- end }}
+{{- if $.Values.limiter.shardSecret.existingSecret }}
+- { name: LIMITER_SHARD_SECRET_FILE, value: /etc/weir/shards/shard-secret }
+{{- end }}
 {{- with include "weir.tracing.env" $ }}
 {{ . }}
 {{- end }}
@@ -57,6 +60,9 @@
 {{- end }}
 {{- if .Values.limiter.admin.existingSecret }}
 - { name: admin, mountPath: /etc/weir/admin, readOnly: true }
+{{- end }}
+{{- if .Values.limiter.shardSecret.existingSecret }}
+- { name: shards, mountPath: /etc/weir/shards, readOnly: true }
 {{- end }}
 {{- end -}}
 
@@ -83,6 +89,10 @@
 {{- end }}
 {{- with .Values.limiter.admin.existingSecret }}
 - name: admin
+  secret: { secretName: {{ . }} }
+{{- end }}
+{{- with .Values.limiter.shardSecret.existingSecret }}
+- name: shards
   secret: { secretName: {{ . }} }
 {{- end }}
 {{- end -}}
