@@ -97,12 +97,16 @@ const startVariants = async (folder: string): Promise<readonly Variant[]> => {
   }
   const redisPort = redis.port
   const otherGate = 'bench/other-gate-api.ts'
-  return [
-    { name: 'no gate', ...(await api(otherGate)) },
-    await gated('gate, memory', 'memory:'),
-    { ...(await gated('gate, Redis', `redis://127.0.0.1:${redisPort}`)), redisPort },
-    { name: '@fastify/rate-limit, Redis', ...(await api(otherGate, { REDIS_PORT: `${redisPort}` })), redisPort },
-  ]
+  return Promise.all([
+    api(otherGate).then((one) => ({ name: 'no gate', ...one })),
+    gated('gate, memory', 'memory:'),
+    gated('gate, Redis', `redis://127.0.0.1:${redisPort}`).then((one) => ({ ...one, redisPort })),
+    api(otherGate, { REDIS_PORT: `${redisPort}` }).then((one) => ({
+      name: '@fastify/rate-limit, Redis',
+      ...one,
+      redisPort,
+    })),
+  ])
 }
 
 type Request = {

@@ -1,6 +1,9 @@
 import type { ApiResult } from '../api-throughput.ts'
+import type { MemoryResult } from '../bounded-memory.ts'
 import type { Goal } from './goals.ts'
 import type { Row } from './measurement.ts'
+import type { MetricsCost } from './metrics-cost.ts'
+import type { Results } from './results.ts'
 
 type Cell = string | number
 
@@ -71,6 +74,35 @@ export const formatApi = (api: readonly ApiResult[]) =>
       result.p99Ms.toFixed(1),
     ]),
   )
+
+export const formatMemory = (memory: readonly MemoryResult[]) =>
+  table(
+    ['process', 'store', 'clients', 'resident MiB after the warm-up', 'from the middle'],
+    memory.map(({ who, store, keys, low, high, deviation }) => [
+      who,
+      store,
+      whole(keys),
+      `${whole(low)} to ${whole(high)}`,
+      `± ${(deviation * 100).toFixed(1)} %`,
+    ]),
+  )
+
+export const formatMetrics = ({ withUs, withoutUs, differencePercent, countingUs }: MetricsCost) => {
+  const [low, middle, high] = differencePercent.map((percent) => `${percent.toFixed(1)} %`)
+  return table(
+    ['limiter with metrics, µs a check', 'without', 'difference in a round (half of the rounds)', 'counting by itself'],
+    [[us(withUs), us(withoutUs), `${middle} (${low} to ${high})`, countingUs.toFixed(2)]],
+  )
+}
+
+/** All that was measured, with a title for each table. */
+export const formatFigures = ({ rows, api, memory, metrics }: Results) =>
+  [
+    formatRows(rows),
+    ...(api === undefined ? [] : ['**The API, 64 connections**', formatApi(api)]),
+    ...(memory === undefined ? [] : ['**A million clients**', formatMemory(memory)]),
+    ...(metrics === undefined ? [] : ['**Metrics**', formatMetrics(metrics)]),
+  ].join('\n\n')
 
 export const formatGoals = (goals: readonly Goal[]) =>
   table(

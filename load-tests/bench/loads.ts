@@ -16,12 +16,13 @@ export type Load = {
   readonly shards?: number
 }
 
-/** What a run is made of. The last three are programs of their own. */
-export const partNames = ['checks', 'spread', 'arrivals', 'shards', 'api', 'memory', 'metrics'] as const
+/** What a run is made of. The last four are programs of their own. */
+export const partNames = ['checks', 'spread', 'arrivals', 'shards', 'metrics', 'api', 'bytes', 'memory'] as const
 export type Part = (typeof partNames)[number]
 
 const atOnce = (askers: number): Pace => ({ kind: 'at once', askers })
-const limiting = wayNames.filter((way) => way !== 'bare GET by ioredis')
+/** Of Weir's single calls the one that is asked in its own words. */
+const limiting = wayNames.filter((way) => way !== 'bare GET by ioredis' && way !== 'Weir, ShouldRateLimit')
 /** A client that is refused is refused by these with what other clients cost too. */
 const servers: readonly WayName[] = ['Weir, stream', 'Weir, ShouldAllow', 'envoyproxy/ratelimit']
 

@@ -1,4 +1,4 @@
-import { formatApi, formatGoals, formatRows } from './format.ts'
+import { formatFigures, formatGoals } from './format.ts'
 import { judge } from './goals.ts'
 import type { Results, Run } from './results.ts'
 
@@ -17,8 +17,7 @@ const describe = (results: Results) =>
     results.runs.map(describeRun).join('\n'),
     '![Bars: processor time for a check and for a request of the API, and the time until an answer](bench.svg)',
     formatGoals(judge(results)),
-    formatRows(results.rows),
-    ...(results.api === undefined ? [] : ['**The API, 64 connections**', formatApi(results.api)]),
+    formatFigures(results),
   ].join('\n\n')
 
 const describeRun = ({ date, command, machine, othersPart }: Run) => {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** Runs one of the programs of `load-tests` and resolves with what it writes to `--json`; whether its claim held is for the figures to say. */
-export const runProgram = async <Result>(path: string, options: readonly string[] = []): Promise<Result> => {
+export const runProgram = async (path: string, options: readonly string[]): Promise<unknown> => {
   const folder = await mkdtemp(join(tmpdir(), 'weir-bench-'))
   try {
     const file = join(folder, 'figures.json')
