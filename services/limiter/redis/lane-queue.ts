@@ -112,7 +112,8 @@ const send = async (batch: readonly Merged[], run: RunScript, tracing: Tracing |
     fate = fateOf(error)
   })
   span?.end(reply === undefined ? fate : undefined)
-  const served = reply?.results.length ?? batch.length
+  // The script always comes to the first; were that put back, a reply that tells of none would be asked for without an end.
+  const served = Math.max(1, reply?.results.length ?? batch.length)
   let isFirst = true
   for (const [index, { members }] of batch.slice(0, served).entries()) {
     const result = reply?.results[index]
