@@ -91,7 +91,11 @@ const executeByKey = async (operations: readonly ScriptOperation[], execute: Run
     if (call?.status === 'rejected') for (const index of indexes) fates[index] = fateOf(call.reason)
     if (call?.status !== 'fulfilled') continue
     droppedBuckets += call.value.droppedBuckets
-    for (const [at, index] of indexes.entries()) results[index] = call.value.results[at]
+    const { results: own } = call.value
+    for (const [at, index] of indexes.entries()) {
+      results[index] = own[at]
+      if (at >= own.length) fates[index] = 'not_run'
+    }
   }
   return { droppedBuckets, results, fates, lineage: undefined }
 }

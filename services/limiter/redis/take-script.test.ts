@@ -406,6 +406,17 @@ describe.each<{ readonly name: string; readonly formats: readonly StateFormat[] 
     expect(fates).toEqual(['refused', undefined])
   })
 
+  test('where each key is asked by itself, what a call did not come to has not run either', async () => {
+    const [newer, known] = [randomKey(), randomKey()]
+    redisCli(redis.port, 'SET', newer, '\u0003something')
+    const full = Array.from({ length: 128 }, (_, index) => bucket(`b${index}`))
+    const takes = Array.from({ length: 20 }, () => take(known, 1, full))
+    const { results, fates } = await run([take(newer, 1, [bucket('a')]), ...takes])
+    const ran = results.filter((result) => result !== undefined).length
+    expect(ran).toBeGreaterThan(0)
+    expect(fates).toEqual(['refused', ...takes.map((_, index) => (index < ran ? undefined : 'not_run'))])
+  })
+
   test('what it writes can be read by a person', async () => {
     const key = randomKey()
     await run([take(key, 4, [bucket('per-client')])])
