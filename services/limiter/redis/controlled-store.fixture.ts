@@ -38,7 +38,14 @@ export const openControlledStore = async (
   let passedUs = 0
   const monotonicUs = () => Math.floor(performance.now() * 1000)
   const runs = stateFormats.map((stateFormat) =>
-    createRunScript({ connection, stateFormat, retryMs: 2_000, timers: systemTimers, monotonicUs, nowUs: () => nowUs }),
+    createRunScript({
+      connection,
+      stateFormat,
+      retryMs: 20_000,
+      timers: systemTimers,
+      monotonicUs,
+      nowUs: () => nowUs,
+    }),
   )
   const witnesses = createWitnesses({ monotonicUs: () => passedUs, ruleHash })
   let calls = 0
@@ -48,7 +55,7 @@ export const openControlledStore = async (
     return turn === undefined ? Promise.reject(new Error('no format')) : turn(operations)
   }
   return {
-    store: createRedisStore({ shards, run, deadlineMs: 2_000, ...seams, monotonicUs: () => passedUs, witnesses }),
+    store: createRedisStore({ shards, run, deadlineMs: 20_000, ...seams, monotonicUs: () => passedUs, witnesses }),
     nowUs: () => nowUs,
     advanceUs: (us: number) => {
       nowUs += us

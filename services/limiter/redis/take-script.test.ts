@@ -16,7 +16,7 @@ import { createScriptModel } from './script-model.fixture.ts'
 import { parseRedisAddress } from './store-address.ts'
 import type { ScriptOperation, StateFormat } from './take-script.ts'
 
-const patience = { retryMs: 2_000, timers: systemTimers, monotonicUs: () => Math.floor(performance.now() * 1000) }
+const patience = { retryMs: 20_000, timers: systemTimers, monotonicUs: () => Math.floor(performance.now() * 1000) }
 
 let redis: RedisNode
 let connection: RedisConnection
