@@ -20,8 +20,8 @@ import { readRedisWork } from './bench/redis-work.ts'
 const { values: options } = parseArgs({ options: { quick: { type: 'boolean' }, json: { type: 'string' } } })
 const isQuick = options.quick === true
 const ROUNDS = isQuick ? 1 : 5
-const WARM_UP_MS = isQuick ? 1_000 : 3_000
-const ROUND_MS = isQuick ? 2_000 : 5_000
+const WARM_UP_MS = isQuick ? 1_000 : 2_000
+const ROUND_MS = isQuick ? 2_000 : 3_000
 const CONNECTIONS = 64
 
 /** Never reached: every request is counted, none refused. */
