@@ -38,7 +38,7 @@ const RAMP_MS = 8_000
 const ATTACKED_MS = 6_000
 const MAX_P99_RATIO = 2
 /** Slack for turns of other processes: on a small machine the attackers, the limiter and the API share a core, and with CI's other work. */
-const SCHEDULING_MS = 250
+const SCHEDULING_MS = 100
 
 const keyOf = (owner: string) => makeKey(owner, 'orders:read', 'orders:write')
 const legit = keyOf('legit')

@@ -266,6 +266,24 @@ describe('a body', () => {
     expect(JSON.parse(responses[1]?.body ?? '').error.code).toBe('body_too_large')
   })
 
+  test('in too many pieces is refused also if they come before the gate has answered, and no more of it is read', async () => {
+    const gate = Promise.withResolvers<void>()
+    await using api = await openApp({ decide: () => gate.promise.then(() => allowed) })
+    const connected = new Promise<Socket>((resolve) => api.app.server.once('connection', resolve))
+    const answered = exchange(api.url, [`${head}\r\n\r\n`, inPieces(100 * httpLimits.bodyPieces)])
+    const socket = await connected
+    await vi.waitFor(() => expect(socket.bytesRead).toBeGreaterThan(head.length))
+    gate.resolve()
+    const { responses, isClosed } = await answered
+    expect(responses.map(({ status, body }) => [status, JSON.parse(body).error.code])).toEqual([
+      [413, 'body_too_large'],
+    ])
+    expect(isClosed).toBe(true)
+    expect(api.checks).toHaveLength(1)
+    // A packet with the header, and at most two after it.
+    expect(socket.bytesRead).toBeLessThan(200_000)
+  })
+
   test('that nobody reads is read to its end if that is near, and the connection stays', async () => {
     await using api = await openApp()
     const bytes = 'a'.repeat(httpLimits.bodyBytes)

@@ -5,7 +5,7 @@
 export const errorCodes = {
   malformed_request: { status: 400, description: 'The request is not well-formed HTTP.' },
   malformed_url: { status: 400, description: 'The URL is not well-formed percent-encoded UTF-8.' },
-  malformed_body: { status: 400, description: 'The body is not well-formed JSON.' },
+  malformed_body: { status: 400, description: 'The body is not well-formed JSON, or nests deeper than 32 levels.' },
   repeated_field: { status: 400, description: 'A field or parameter is given twice.' },
   missing_field: { status: 400, description: 'A required field or parameter is missing.' },
   unknown_field: { status: 400, description: 'The request does not take this field or parameter.' },

@@ -80,5 +80,6 @@ test.each([
   JSON.parse(text)
   const before = performance.now()
   expect(jsonLayout(text).repeated).toEqual([])
-  expect(performance.now() - before).toBeLessThan(500)
+  // Milliseconds, however slow the machine is; the square of its length would be minutes.
+  expect(performance.now() - before).toBeLessThan(10_000)
 })

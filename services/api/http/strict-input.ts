@@ -1,7 +1,9 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import type { FastifyInstance, FastifySchemaCompiler } from 'fastify'
 import { type ApiError, apiError } from './api-error.ts'
+import { httpLimits } from './connection/limits.ts'
 import { firstFault } from './faults.ts'
+import { nestsDeeperThan } from './json-depth.ts'
 import { jsonLayout, type Layout, LONGEST_ARRAY } from './layout.ts'
 import { parseQueryString, type QueryString } from './query-string.ts'
 import { parseTimestamp } from './timestamp.ts'
@@ -99,6 +101,8 @@ const bodyValidator = (schema: Schema) => {
   return (bytes: unknown): Validated => {
     if (!(bytes instanceof Uint8Array) || bytes.length === 0)
       return { error: apiError(400, 'malformed_body', 'The request needs a body of JSON.') }
+    if (nestsDeeperThan(httpLimits.bodyDepth, bytes))
+      return { error: apiError(400, 'malformed_body', `The body nests deeper than ${httpLimits.bodyDepth} levels.`) }
     const parsed = parseJson(bytes)
     if (parsed === undefined)
       return { error: apiError(400, 'malformed_body', 'The body is not well-formed JSON in UTF-8.') }

@@ -6,6 +6,7 @@ import type { ConnectionBook } from './connection-book.ts'
 import { dispatchRefused, unreadRequest } from './detached-exchange.ts'
 import { inTurn } from './in-turn.ts'
 import { httpLimits } from './limits.ts'
+import { boundLingering } from './lingering.ts'
 import { type ConnectionError, parserFault } from './parser-fault.ts'
 import { refuse } from './refusal.ts'
 import { boundUnreadAnswers } from './unread-answers.ts'
@@ -31,6 +32,7 @@ export const createConnections = (dispatch: RequestListener, book: ConnectionBoo
   const refused = new WeakSet<Socket>()
   const awaitingContinue = new WeakSet<IncomingMessage>()
   const work = inTurn(dispatch)
+  const linger = boundLingering()
 
   const note = (request: IncomingMessage, response: ServerResponse) => {
     const count = (latest.get(request.socket)?.count ?? 0) + 1
@@ -44,14 +46,15 @@ export const createConnections = (dispatch: RequestListener, book: ConnectionBoo
     // The rest of a request that was given up for being slow: it has had its answer.
     if (refused.has(request.socket)) return
     note(request, response)
-    boundUnreadBody(request, response)
+    boundUnreadBody(request, response, linger)
+    boundPieces(request, response)
     work(request, response)
   }
 
   /** Answers of one connection are in the order of its requests. */
   const answerInTurn = (socket: Socket, request: IncomingMessage, error: ApiError) => {
     const answer = () => {
-      if (socket.writable) dispatchRefused({ request, socket, error, dispatch })
+      if (socket.writable) dispatchRefused({ request, socket, error, dispatch, linger })
     }
     const before = latest.get(socket)?.response
     if (before === undefined || before.closed) answer()
@@ -104,7 +107,6 @@ export const createConnections = (dispatch: RequestListener, book: ConnectionBoo
     },
     onClientError,
     admitBody: (request, response) => {
-      boundPieces(request)
       const isTooLong = Number(request.headers['content-length']) > httpLimits.bodyBytes
       if (awaitingContinue.has(request) && !isTooLong) response.writeContinue()
     },

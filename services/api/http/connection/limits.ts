@@ -5,8 +5,10 @@ export const httpLimits = {
   urlLength: 8 * 1024,
   /** An order of the most and longest items, every character escaped, has 96 KB. */
   bodyBytes: 128 * 1024,
+  /** Values within each other; those of an order are three. */
+  bodyDepth: 32,
   /** Chunks, or packets of them, that a body may come in. */
-  bodyPieces: 4_096,
+  bodyPieces: 2_048,
   /** From a connection's or a request's first byte to the end of its header. */
   headersTimeoutMs: 5_000,
   /** … to the end of its body. */
@@ -30,4 +32,7 @@ export const httpLimits = {
   lingerMs: 1_000,
   /** … and to write the rest of what it sends, if it reads nothing before. */
   lingerBytes: 8 * 1024 * 1024,
+  /** … of all clients together: at once, and in the long run. Beyond it a piece of each is read. */
+  lingerBytesInAll: 16 * 1024 * 1024,
+  lingerBytesPerS: 1024 * 1024,
 } as const
