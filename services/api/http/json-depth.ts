@@ -1,4 +1,6 @@
-const [QUOTE, BACKSLASH, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\[]{}')
+const byteOf = (character: string) => character.charCodeAt(0)
+const [QUOTE, BACKSLASH] = [byteOf('"'), byteOf('\\')]
+const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [byteOf('['), byteOf(']'), byteOf('{'), byteOf('}')]
 
 /**
  * Whether values stand within each other deeper than that, in bytes that may be no JSON at all. Told before they are parsed:
