@@ -40,7 +40,16 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   'limiter/listen': { imports: [], libraries: [] },
   'limiter/simulation': {
-    imports: ['contract', 'seams', 'bucket', 'conservation', 'limiter/core', 'limiter/share', 'limiter/redis'],
+    imports: [
+      'contract',
+      'seams',
+      'bucket',
+      'conservation',
+      'limiter/core',
+      'limiter/witness',
+      'limiter/share',
+      'limiter/redis',
+    ],
     libraries: [],
   },
   'limiter/stream': { imports: ['contract', 'wire'], libraries: ['@grpc/grpc-js'] },

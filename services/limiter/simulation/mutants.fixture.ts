@@ -151,4 +151,28 @@ export const mutants: readonly Mutant[] = [
     find: `if (memory !== undefined && first !== undefined) remember(memory, first.rule, nowUs)\n        return`,
     put: 'return',
   },
+  {
+    name: 'nothing is remembered of what the store said',
+    file: 'witness/witnesses.ts',
+    find: 'entries.set(name, entry)',
+    put: '',
+  },
+  {
+    name: 'a witness is not refilled',
+    file: 'witness/witness.ts',
+    find: 'refill({ deficitNano, atUs: 0 }, rule, elapsedUs)',
+    put: 'refill({ deficitNano, atUs: 0 }, rule, 0 * elapsedUs)',
+  },
+  {
+    name: 'the age of a witness counts from the reply, not from the call',
+    file: 'witness/witness.ts',
+    find: 'receivedUs - witness.sentUs + 1',
+    put: 'receivedUs - witness.receivedUs + 1',
+  },
+  {
+    name: 'what must be refused is refused for longer',
+    file: 'witness/witnesses.ts',
+    find: 'missingAfter(witness, asked.rule, mostElapsedUs(witness, nowUs))',
+    put: 'missingAfter(witness, asked.rule, leastElapsedUs(witness, nowUs - 500_000))',
+  },
 ]

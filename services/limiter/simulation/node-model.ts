@@ -1,6 +1,6 @@
 import type { RunScript } from '../redis/lane-queue.ts'
 import type { Random } from './random.ts'
-import { type Charged, createRedisModel } from './redis-model.ts'
+import { type Charged, createRedisModel, type ModelState } from './redis-model.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 /** As in `limiter/redis/connect.ts`: a silent connection is given up, and so are the commands on it. */
@@ -16,6 +16,9 @@ export type Condition = 'well' | 'stalled' | 'deaf' | 'mute' | 'cut' | 'refusing
 export type NodeModel = {
   readonly run: RunScript
   readonly setCondition: (condition: Condition) => void
+  /** Another takes its place, which never heard of what was written after the snapshot; without one it comes back empty. */
+  readonly lose: (snapshot: ModelState | undefined) => void
+  readonly snapshot: () => ModelState
   /** Tokens granted in replies that were lost, by bucket. */
   readonly unheard: Charged
   /** Calls that were run a second time. */
@@ -37,12 +40,19 @@ export const createNodeModel = ({ time, random, charged, deadlineUs }: Options):
   let stalled: (() => void)[] = []
   const run = new WeakSet<object>()
   let repeated = 0
+  let connection = { destroyed: false }
 
   const travelUs = () => random.whole(50, 1_500) + (condition === 'slow' ? random.whole(0, 2 * deadlineUs) : 0)
 
   return {
     unheard,
     repeated: () => repeated,
+    snapshot: redis.snapshot,
+    lose: (snapshot) => {
+      redis.become(snapshot ?? new Map())
+      connection.destroyed = true
+      connection = { destroyed: false }
+    },
     setCondition: (next) => {
       condition = next
       if (next === 'stalled') return
@@ -52,8 +62,11 @@ export const createNodeModel = ({ time, random, charged, deadlineUs }: Options):
     },
     run: (operations) =>
       new Promise((resolve, reject) => {
+        const over = connection
+        const endWith = (end: () => void) => () => (over.destroyed ? reject(new Error('read ECONNRESET')) : end())
         const giveUp = () => time.afterUs(SOCKET_TIMEOUT_US, () => reject(new Error('Socket timeout')))
         const execute = () => {
+          if (over.destroyed) return reject(new Error('read ECONNRESET'))
           if (run.has(operations)) repeated += 1
           run.add(operations)
           const isLost = condition === 'mute' || condition === 'cut'
@@ -68,7 +81,11 @@ export const createNodeModel = ({ time, random, charged, deadlineUs }: Options):
                 }
           if (condition === 'cut') time.afterUs(backUs, () => reject(new Error('read ECONNRESET')))
           else if (isLost) giveUp()
-          else time.afterUs(backUs, () => resolve({ droppedBuckets: 0, results }))
+          else
+            time.afterUs(
+              backUs,
+              endWith(() => resolve({ droppedBuckets: 0, results, lineage: over })),
+            )
         }
         time.afterUs(travelUs(), () => {
           switch (condition) {

@@ -2,6 +2,8 @@ import { type Bucket, charge, holds, refill, untilFullUs } from '../../bucket/bu
 import type { Rule } from '../../bucket/rule.ts'
 import { REMEMBERED_US, requestKey } from '../core/store.ts'
 import { type OperationResult, ruleHash, type ScriptOperation, type StoredBucket } from '../redis/take-script.ts'
+import { isOlder, missingAfter } from '../witness/witness.ts'
+import type { Testimony } from '../witness/witnesses.ts'
 
 type Stored = { readonly state: StoredBucket; readonly fullAtUs: number }
 export type ModelState = ReadonlyMap<string, Stored>
@@ -36,6 +38,21 @@ export const createRedisModel = (charged: Charged) => {
     stored.set(name, { state, fullAtUs: bucket.atUs + Math.ceil(waitUs / 1000) * 1000 })
   }
 
+  /** What was forgotten of a bucket, made good. */
+  const recall = (name: string, rule: Rule, told: StoredBucket, testimony: Testimony | undefined): StoredBucket => {
+    if (testimony === undefined || isOlder(testimony.epoch, told.epoch)) return told
+    const byClockUs = told.bucket.atUs - testimony.bucket.atUs
+    const elapsedUs = Math.min(Math.max(byClockUs, testimony.leastElapsedUs), testimony.mostElapsedUs)
+    const deficitNano = missingAfter(testimony, rule, elapsedUs)
+    const isAhead = isOlder(told.epoch, testimony.epoch)
+    if (deficitNano === 0 || (!isAhead && deficitNano <= told.bucket.deficitNano)) return told
+    const missingTokens = Math.floor((deficitNano - told.bucket.deficitNano) / NANO)
+    const grantedTokens = isAhead ? testimony.grantedTokens : told.grantedTokens + missingTokens
+    const made = { ...told, epoch: testimony.epoch, grantedTokens, bucket: { ...told.bucket, deficitNano } }
+    write(name, rule, made)
+    return made
+  }
+
   const note = (name: string, tokens: number) => charged.set(name, (charged.get(name) ?? 0) + tokens)
 
   const remembers = (name: string, nowUs: number) => (stored.get(name)?.fullAtUs ?? nowUs) > nowUs
@@ -43,10 +60,10 @@ export const createRedisModel = (charged: Charged) => {
     stored.set(name, { state: full(rule, nowUs), fullAtUs: nowUs + REMEMBERED_US })
 
   const run = (operation: ScriptOperation, nowUs: number): OperationResult => {
-    const { kind, key, cost, extraNano = 0, times, buckets, requestId } = operation
-    const named = buckets.map(({ key: bucketKey, rule, enforced }) => {
+    const { kind, key, cost, extraNano = 0, times, buckets, requestId, testimonies } = operation
+    const named = buckets.map(({ key: bucketKey, rule, enforced }, index) => {
       const name = `${key} ${bucketKey}`
-      return { name, rule, enforced, before: read(name, rule, nowUs) }
+      return { name, rule, enforced, before: recall(name, rule, read(name, rule, nowUs), testimonies?.[index]) }
     })
     const before = named.map((one) => one.before)
     const [first] = named

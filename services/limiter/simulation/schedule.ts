@@ -10,7 +10,9 @@ import { silentObserver } from '../core/observer.ts'
 import type { CountingPolicy } from '../core/policy.ts'
 import { createRedisStore } from '../redis/redis-store.ts'
 import { createShards } from '../redis/shards.ts'
+import { ruleHash } from '../redis/take-script.ts'
 import { createSharingStore } from '../share/sharing-store.ts'
+import { createWitnesses } from '../witness/witnesses.ts'
 import { type Condition, createNodeModel } from './node-model.ts'
 import { createRandom, type Random } from './random.ts'
 import { createVirtualTime, type VirtualTime } from './virtual-time.ts'
@@ -36,6 +38,8 @@ export type ScheduleResult = {
   /** Tokens beyond the law in the worst window, as a part of the capacity; 0 or less: the law was kept. */
   readonly excessPart: number
   readonly outageCount: number
+  /** How often a primary lost what was written. */
+  readonly lossCount: number
   /** The same for the same seed, whenever and wherever. */
   readonly traceHash: number
 }
@@ -47,6 +51,7 @@ type Plan = {
   readonly checks: number
   readonly gapUs: number
   readonly faults: readonly Condition[]
+  readonly losses: number
   /** Of a policy that counts across subjects; absent: there is none. */
   readonly tenantRule: Rule | undefined
 }
@@ -71,6 +76,7 @@ const plan = (random: Random): Plan => {
     gapUs: random.pick([1_000, 10_000, 40_000]),
     // A swarm: each schedule has some of the faults, many have none.
     faults: random.chance(0.3) ? [] : FAULTS.filter(() => random.chance(0.5)),
+    losses: random.chance(0.3) ? random.whole(1, 2) : 0,
     tenantRule: random.chance(0.3) ? { ...made.rule, capacityTokens: capacity * random.whole(1, 2) } : undefined,
   }
 }
@@ -105,6 +111,7 @@ const openFleet = ({ time, random, plan: { limiterCount, rule, tenantRule } }: W
     const remote = createRedisStore({
       ...seams,
       shards,
+      witnesses: createWitnesses({ monotonicUs: time.nowUs, ruleHash }),
       run: async (operations) => {
         const [{ key } = { key: '' }] = operations
         const tag = key.slice(0, key.indexOf('}'))
@@ -133,7 +140,7 @@ export const runSchedule = async (seed: number): Promise<ScheduleResult> => {
   const random = createRandom(seed)
   const time = createVirtualTime(START_US)
   const world: World = { time, random, plan: plan(random) }
-  const { limiterCount, rule, clients, checks, gapUs, faults, tenantRule } = world.plan
+  const { limiterCount, rule, clients, checks, gapUs, faults, losses, tenantRule } = world.plan
   const fleet = openFleet(world)
   const calls = new Map<string, Call[]>()
   const violations: string[] = []
@@ -166,11 +173,15 @@ export const runSchedule = async (seed: number): Promise<ScheduleResult> => {
     if (tenantRule !== undefined && isAbout('tenant')) calls.set('tenant', [...(calls.get('tenant') ?? []), call])
   }
 
+  /** What the code itself finds wrong breaks a promise as well. */
+  const askSafely = (...question: Parameters<typeof ask>) =>
+    void ask(...question).catch((error: unknown) => violations.push(String(error)))
+
   let atUs = 0
   for (let index = 0; index < checks; index += 1) {
     atUs += random.chance(0.2) ? 0 : random.whole(1, 2 * gapUs)
     const [limiter, client] = [random.whole(0, limiterCount - 1), `c${random.whole(1, clients)}`]
-    time.afterUs(atUs, () => void ask(limiter, client, false))
+    time.afterUs(atUs, () => askSafely(limiter, client, false))
   }
   const [firstFault] = faults
   let outageCount = 0
@@ -182,6 +193,17 @@ export const runSchedule = async (seed: number): Promise<ScheduleResult> => {
     time.afterUs(faultUs + lastsUs, () => node.setCondition('well'))
     faultUs += lastsUs + random.whole(0, atUs)
   }
+  for (let loss = 0; loss < losses; loss += 1) {
+    const node = random.pick(fleet.nodes)
+    const lossUs = random.whole(0, atUs)
+    const lagUs = random.pick([0, 10_000, 1_000_000])
+    if (random.chance(0.5)) time.afterUs(lossUs, () => node.lose(undefined))
+    else
+      time.afterUs(Math.max(0, lossUs - lagUs), () => {
+        const replica = node.snapshot()
+        time.afterUs(lagUs, () => node.lose(replica))
+      })
+  }
   await time.runUntil(START_US + atUs + 3_000_000)
   for (const node of fleet.nodes) node.setCondition('well')
 
@@ -189,16 +211,16 @@ export const runSchedule = async (seed: number): Promise<ScheduleResult> => {
   const settleUs = time.nowUs()
   for (let us = 0; us < RECOVERY_US; us += 1_000_000)
     for (let limiter = 0; limiter < limiterCount; limiter += 1)
-      for (const client of OTHERS) time.afterUs(us, () => void ask(limiter, client, false))
+      for (const client of OTHERS) time.afterUs(us, () => askSafely(limiter, client, false))
   await time.runUntil(settleUs + RECOVERY_US)
   for (let limiter = 0; limiter < limiterCount; limiter += 1)
-    for (const client of OTHERS) time.afterUs(0, () => void ask(limiter, client, true))
+    for (const client of OTHERS) time.afterUs(0, () => askSafely(limiter, client, true))
   await time.runUntil(time.nowUs() + 1_000_000)
 
   for (const { stats } of fleet.limiters) {
     const { openAccounts, lostNano } = stats()
     if (openAccounts > 0) violations.push(`${openAccounts} accounts are still open`)
-    if (lostNano > 0 && outageCount === 0) violations.push('a debt was lost without a fault')
+    if (lostNano > 0 && outageCount + losses === 0) violations.push('a debt was lost without a fault')
   }
   if (fleet.crowded() > 0) violations.push(`${fleet.crowded()} calls of a shard were under way beside another`)
   const repeated = fleet.nodes.reduce((sum, node) => sum + node.repeated(), 0)
@@ -212,15 +234,16 @@ export const runSchedule = async (seed: number): Promise<ScheduleResult> => {
     }
     const excessTokens = worstWindow(history)?.excessTokens ?? -rule.capacityTokens
     excessPart = Math.max(excessPart, excessTokens / rule.capacityTokens)
-    if (decidedLocally === 0 && tenantRule === undefined && !judge(history).lawful)
+    if (decidedLocally === 0 && losses === 0 && tenantRule === undefined && !judge(history).lawful)
       violations.push(`${bucket} broke the law without a fault`)
-    if (decidedLocally === 0 && excessTokens > 0) violations.push(`${bucket} got ${excessTokens} tokens too many`)
+    if (decidedLocally === 0 && losses === 0 && excessTokens > 0)
+      violations.push(`${bucket} got ${excessTokens} tokens too many`)
     // Each limiter's part is right on the whole, not at each moment; an outage can never give a bucket away twice.
-    if (excessTokens > outageCount * (rule.capacityTokens + limiterCount))
-      violations.push(`${bucket} got ${excessTokens} tokens too many in ${outageCount} outages`)
+    if (excessTokens > (outageCount + losses) * (rule.capacityTokens + limiterCount))
+      violations.push(`${bucket} got ${excessTokens} tokens too many in ${outageCount} outages and ${losses} losses`)
   }
   violations.push(...accountingFaults(fleet, calls, world.plan))
-  return { seed, violations, checks, decidedLocally, excessPart, outageCount, traceHash: trace }
+  return { seed, violations, checks, decidedLocally, excessPart, outageCount, lossCount: losses, traceHash: trace }
 }
 
 /**
@@ -230,9 +253,9 @@ export const runSchedule = async (seed: number): Promise<ScheduleResult> => {
 const accountingFaults = (
   { charged, nodes, limiters }: ReturnType<typeof openFleet>,
   calls: ReadonlyMap<string, readonly Call[]>,
-  { rule, tenantRule }: Plan,
+  { rule, tenantRule, losses }: Plan,
 ): readonly string[] => {
-  if (rule.periodS < 3600 || tenantRule !== undefined) return []
+  if (rule.periodS < 3600 || tenantRule !== undefined || losses > 0) return []
   const lost = limiters.reduce((sum, { stats }) => sum + stats().lostNano / 1e9, 0)
   return [...calls].flatMap(([client, asked]) => {
     const admitted = asked.filter(({ verdict }) => verdict === 'allow').length
