@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import { allow, openScriptedLimiter } from '../limiter-client/scripted-limiter.fixture.ts'
+import { listensLate } from '../platform/late-port.fixture.ts'
 import { freePort } from '../platform/service.fixture.ts'
 import { makeKey } from './app.fixture.ts'
 import { formatKeyLine } from './identify/key-line.ts'
@@ -102,13 +103,13 @@ test('whoever is told that the API is ready reaches it', async () => {
     API_ADMIN_ADDRESS: `127.0.0.1:${adminPort}`,
     API_LIMITER: `127.0.0.1:${port}`,
     API_LIMITER_DEADLINE_MS: '2000',
+    ...listensLate(apiPort),
   })
   let hasEnded = false
   void api.exited.then(() => {
     hasEnded = true
   })
   const isReady = async () => (await fetch(`http://127.0.0.1:${adminPort}/readyz`).catch(() => undefined))?.ok === true
-  // Without a pause: what is between ready and reachable takes milliseconds.
   while (!(await isReady())) expect(hasEnded).toBe(false)
   expect((await fetch(`http://127.0.0.1:${apiPort}/v1/nowhere`)).status).toBe(404)
 })

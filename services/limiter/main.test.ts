@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { status } from '@grpc/grpc-js'
 import { expect, test } from 'vitest'
 import { createAuthority } from '../platform/certificates.fixture.ts'
+import { listensLate } from '../platform/late-port.fixture.ts'
 import { freePort, startService, until } from '../platform/service.fixture.ts'
 import { openClient } from './rpc/server.fixture.ts'
 
@@ -71,13 +72,13 @@ test('a limiter is ready only once it listens', async () => {
     LIMITER_ADMIN_ADDRESS: `127.0.0.1:${adminPort}`,
     LIMITER_STORE: 'memory:',
     LIMITER_POLICIES: file,
+    ...listensLate(port),
   })
   let hasStarted = false
   void starting.then(() => {
     hasStarted = true
   })
   const isReady = async () => (await fetch(`http://127.0.0.1:${adminPort}/readyz`).catch(() => undefined))?.ok === true
-  // Without a pause: what is between ready and reachable takes milliseconds.
   while (!(await isReady())) if (hasStarted) break
   const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')
