@@ -1,4 +1,5 @@
 // outage: the store is gone for 20 s while many callers ask for one bucket. Are all answered in time, and how much too much is admitted?
+// The limiters' deadline for their store has to be short, 200 ms at most: whoever waits longer is passed over for limiters that know nothing of the bucket.
 import { sleep } from 'k6'
 import { faultClock, steady } from './lib/arrivals.ts'
 import { createBucketRun } from './lib/bucket-run.ts'

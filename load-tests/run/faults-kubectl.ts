@@ -74,6 +74,8 @@ const killPrimary = async () => {
   )
   const [victim] = seen.filter(({ role }) => role.startsWith('master')).toSorted((a, b) => b.keys - a.keys)
   if (victim === undefined || victim.keys === 0) throw new Error('no primary holds a bucket')
+  // First the process, because a pod that is deleted hands over before it stops; then the pod, or it would be back in a second.
+  await redis(victim.pod, 'SHUTDOWN NOSAVE NOW FORCE').catch(() => {})
   await kubectl('delete', 'pod', victim.pod, '--grace-period=0', '--force')
-  return `the pod ${victim.pod}, a primary with ${victim.keys} buckets, was deleted`
+  return `the pod ${victim.pod}, a primary with ${victim.keys} buckets, was ended`
 }

@@ -86,6 +86,8 @@ const faults: readonly Fault[] = [
     strike: async (installation) => {
       const before = await installation.kubectl.pods('redis')
       const primary = await primaryPod(installation)
+      // A pod that is deleted hands over first, so its process goes before it.
+      await installation.kubectl.try('exec', primary, '--', 'redis-cli', 'SHUTDOWN', 'NOSAVE', 'NOW', 'FORCE')
       await installation.kubectl.do('delete', 'pod', primary, '--wait=false', '--force', '--grace-period=0')
       await renewed(installation, 'redis', 6, before, 1)
     },

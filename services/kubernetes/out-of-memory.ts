@@ -11,7 +11,7 @@ export const runOutOfMemory = async (
   component: string,
   container: string,
 ) => {
-  const idle = 'node -e "setInterval(() => {}, 1e6)" &'
+  const idle = 'node -e "globalThis.filled = Buffer.alloc(20e6, 1); setInterval(() => {}, 1e6)" &'
   // Ends with the container.
   void kubectl.try(
     'exec',
