@@ -74,3 +74,9 @@ test('closed, it answers that it is, and leaves nothing behind', async () => {
   await time.pass(10_000)
   expect(time.pendingTimers()).toBe(0)
 })
+
+test('one that is closed tells of no loss', () => {
+  const { set, lost } = open('a', 'b')
+  set[Symbol.dispose]()
+  expect(lost).toEqual([])
+})

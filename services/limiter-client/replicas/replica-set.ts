@@ -66,7 +66,8 @@ export const openReplicaSet = ({ open, nobody, monotonicClock, timers, observe }
 
   const lost = (address: string, reason: string, { sent, unsent }: Unanswered) => {
     lastReason = `${address}: ${reason}`
-    observe?.lost(address, reason)
+    // Who closes the client knows it.
+    if (!isClosed) observe?.lost(address, reason)
     for (const question of unsent) ask(question)
     const nowUs = monotonicClock.monotonicUs()
     for (const question of sent) {
