@@ -1,5 +1,5 @@
 import { fork } from 'node:child_process'
-import { once } from 'node:events'
+import { on } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { readCpuUs, readMachineCpuUs } from './cpu-time.ts'
 import type { Installation } from './installation.ts'
@@ -17,10 +17,12 @@ export type Measure = (installation: Installation, load: Load, way: WayName) => 
 /** The process that asks, the same one for all. */
 export const startMeasuring = ({ warmUpMs, measureMs }: Times): { readonly measure: Measure } & Disposable => {
   const client = fork(new URL('load-client.ts', import.meta.url))
+  // Kept until they are asked for: on a busy machine two of them arrive in one turn of the loop.
+  const reports = on(client, 'message', { close: ['exit'] })
   const report = async (): Promise<Report> => {
-    const ended = new AbortController()
-    client.once('exit', () => ended.abort(new Error('the process that asks has ended')))
-    const [message] = (await once(client, 'message', { signal: ended.signal })) as [Report]
+    const { done, value } = await reports.next()
+    if (done === true) throw new Error('the process that asks has ended')
+    const [message] = value as [Report]
     return message
   }
 
@@ -72,7 +74,6 @@ export const startMeasuring = ({ warmUpMs, measureMs }: Times): { readonly measu
   return {
     measure,
     [Symbol.dispose]: () => {
-      client.removeAllListeners('exit')
       client.disconnect()
       client.kill()
     },
