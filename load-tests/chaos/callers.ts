@@ -93,9 +93,9 @@ const statusOf = (port: number, key: string) =>
   new Promise<string>((resolve) => {
     const headers = { authorization: `Bearer ${key}` }
     const path = '/v1/orders?limit=1'
-    const sent = request({ host: '127.0.0.1', port, path, headers, timeout: API_PATIENCE_MS }, (response) =>
-      response.resume().once('end', () => resolve(`${response.statusCode}`)),
-    )
+    // On a connection of its own: one that was kept may end just when it is used again.
+    const options = { host: '127.0.0.1', port, path, headers, timeout: API_PATIENCE_MS, agent: false }
+    const sent = request(options, (response) => response.resume().once('end', () => resolve(`${response.statusCode}`)))
     sent.once('timeout', () => sent.destroy(new Error('no answer')))
     sent.once('error', (error) => resolve(error.message))
     sent.end()
