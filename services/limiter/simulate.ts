@@ -72,11 +72,12 @@ await Promise.all(
 )
 /** Each limiter's part of a bucket is right on the whole, so a single schedule may be far over the law, but not many. */
 const MAX_MEAN_EXCESS = { kept: 0.015, lost: 0.04 }
-const MIN_SCHEDULES = 60
+/** With fewer, one that is far over says more than all others. */
+const MIN_SCHEDULES = { kept: 300, lost: 120 }
 const meanOf = ({ sum, count: schedules }: { readonly sum: number; readonly count: number }) =>
   sum / Math.max(1, schedules)
 const over = (['kept', 'lost'] as const).filter(
-  (kind) => excess[kind].count >= MIN_SCHEDULES && meanOf(excess[kind]) > MAX_MEAN_EXCESS[kind],
+  (kind) => excess[kind].count >= MIN_SCHEDULES[kind] && meanOf(excess[kind]) > MAX_MEAN_EXCESS[kind],
 )
 failed += over.length
 const percent = (part: number, digits = 2) => `${(100 * part).toFixed(digits)} %`

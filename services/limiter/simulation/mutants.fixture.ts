@@ -86,22 +86,10 @@ export const mutants: readonly Mutant[] = [
     put: 'if (String(withdraw).length > 0) return resolve(NOT_RUN)',
   },
   {
-    name: 'a share begins anew when its debt has been charged',
-    file: 'share/debts.ts',
-    find: 'return remembered.learn(asked, outcome.reading, 0)',
-    put: 'return remembered.assume(asked, { deficitNano: 0, atUs: monotonicUs() })',
-  },
-  {
     name: 'late replies are not heard',
     file: 'redis/group-take.ts',
     find: `const isCharged = late.kind === 'ran' && late.value.granted`,
     put: 'const isCharged = false',
-  },
-  {
-    name: 'credit is spent again and again',
-    file: 'redis/credits.ts',
-    find: 'account.credits.splice(index, 1)',
-    put: 'account.credits.slice(index, index + 1)',
   },
   {
     name: 'a shard that was given up is never asked again',
@@ -154,7 +142,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'nothing is remembered of what the store said',
     file: 'witness/witnesses.ts',
-    find: 'entries.set(name, entry)',
+    find: 'entries.set(name, { witness, lineage })',
     put: '',
   },
   {

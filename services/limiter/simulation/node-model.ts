@@ -67,8 +67,10 @@ export const createNodeModel = ({ time, random, charged, deadlineUs }: Options):
         const giveUp = () => time.afterUs(SOCKET_TIMEOUT_US, () => reject(new Error('Socket timeout')))
         const execute = () => {
           if (over.destroyed) return reject(new Error('read ECONNRESET'))
-          if (run.has(operations)) repeated += 1
-          run.add(operations)
+          // Of one attempt, whatever testimony it carries.
+          const attempt = operations[0]?.buckets ?? operations
+          if (run.has(attempt)) repeated += 1
+          run.add(attempt)
           const isLost = condition === 'mute' || condition === 'cut'
           const results = operations.map((operation) => redis.run(operation, time.nowUs()))
           const backUs = travelUs()
