@@ -37,7 +37,7 @@ export const createGroupTakes = ({ ask }: Pick<Ask, 'ask'>, credits: Credits): G
     deadlineUs: number,
   ): Promise<Answered> => {
     const isPrepaid = (_: AskedBucket, index: number) => used[index] !== undefined
-    // Both leave in one call of the script.
+    // Both leave in one call of the script, but where that is full between them.
     const [seen, charged] = await Promise.all([
       ask(placed, { kind: 'take', buckets: buckets.filter(isPrepaid), cost: 0 }, deadlineUs),
       ask(
@@ -52,11 +52,12 @@ export const createGroupTakes = ({ ask }: Pick<Ask, 'ask'>, credits: Credits): G
       return { granted: payable.granted, replayed: false, readings }
     }
     if (seen.ok && charged.ok) return { ok: true, value: merge(seen.value, charged.value) }
-    // Both were in one call: that of the one was the other's.
+    // What was paid counts, whether or not the look beside it came through: a bucket that nobody looked at is taken for full.
     const late = async (): Promise<Late> => {
       const [lateSeen, lateCharged] = [await lateOf(seen), await lateOf(charged)]
-      if (lateSeen.kind !== 'ran') return lateSeen
-      return lateCharged.kind === 'ran' ? { kind: 'ran', value: merge(lateSeen.value, lateCharged.value) } : lateCharged
+      if (lateCharged.kind !== 'ran') return lateCharged
+      const prepaid = lateSeen.kind === 'ran' ? lateSeen.value : unseen(buckets.filter(isPrepaid))
+      return { kind: 'ran', value: merge(prepaid, lateCharged.value) }
     }
     return { ok: false, late: late() }
   }
@@ -105,6 +106,12 @@ export const createGroupTakes = ({ ask }: Pick<Ask, 'ask'>, credits: Credits): G
     },
   }
 }
+
+const unseen = (buckets: readonly AskedBucket[]): Replayed => ({
+  granted: false,
+  replayed: false,
+  readings: buckets.map(() => ({ bucket: { deficitNano: 0, atUs: 0 }, held: true })),
+})
 
 const lateOf = async (answered: Answered): Promise<Late> =>
   answered.ok ? { kind: 'ran', value: answered.value } : answered.late

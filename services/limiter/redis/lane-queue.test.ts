@@ -143,7 +143,7 @@ test('however many takes wait, a call carries a bounded number, and every one is
   )
 })
 
-test('what a call did not come to is first in the next one, but for what nobody waits for any more', async () => {
+test('what a call did not come to is first in the next one, which is as large as what was served, but for what nobody waits for any more', async () => {
   const { calls, add, told } = openQueue()
   add(operation('a'))
   const withdraw = add(operation('b'))
@@ -153,9 +153,14 @@ test('what a call did not come to is first in the next one, but for what nobody 
   expect(withdraw()).toBe(false)
   calls[0]?.answer(undefined, 1)
   await afterThisTick()
-  expect(calls[1]?.operations.map(({ key }) => key)).toEqual(['c', 'd'])
-  expect(told).toEqual(['granted', 'failed', undefined, undefined])
-  calls[1]?.answer()
-  await afterThisTick()
-  expect(told).toEqual(['granted', 'failed', 'granted', 'granted'])
+  for (const key of ['e', 'f', 'g']) add(operation(key))
+  expect(calls[1]?.operations.map(({ key }) => key)).toEqual(['c'])
+  expect(told.slice(0, 3)).toEqual(['granted', 'failed', undefined])
+  // From then on each call may carry twice as many.
+  for (const keys of [['c'], ['d', 'e'], ['f', 'g']]) {
+    expect(calls.at(-1)?.operations.map(({ key }) => key)).toEqual(keys)
+    calls.at(-1)?.answer()
+    await afterThisTick()
+  }
+  expect(told.filter((outcome) => outcome === 'granted').length).toBe(6)
 })

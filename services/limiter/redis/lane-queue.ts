@@ -38,13 +38,17 @@ export const createLaneQueue = (run: RunScript, tracing?: Tracing): LaneQueue =>
   const abandoned = new WeakSet<Queued>()
   let underWay = false
   let scheduled = false
+  /** As many as the last call came to; what it did not come to should not be sent again and again. */
+  let most = MAX_OPERATIONS
 
   const flush = async () => {
     scheduled = false
     while (waiting.length > 0) {
       underWay = true
-      const batch = merge(waiting.splice(0, MAX_OPERATIONS))
-      putBack(await send(batch, run, tracing))
+      const sent = waiting.splice(0, most)
+      const unserved = await send(merge(sent), run, tracing)
+      most = unserved.length > 0 ? sent.length - unserved.length : Math.min(most * 2, MAX_OPERATIONS)
+      putBack(unserved)
     }
     underWay = false
   }

@@ -68,6 +68,25 @@ test.each(faults)(
   },
 )
 
+test('however much was lost at once, the store is told all of it again before another limiter is the first to ask', async () => {
+  await using first = await openOrThrow(address())
+  const subjects = Array.from({ length: 400 }, () => {
+    const { group, ...bucket } = anyBucket()
+    return Array.from({ length: 5 }, (_, index) => ({ ...bucket, ...bucketRef(group, `k${index}` as BucketKey) }))
+  })
+  const ask = async (store: BucketStore, cost: number) => {
+    const outcomes = await Promise.all(subjects.map((buckets) => store.take({ cost, buckets })))
+    return outcomes.filter((outcome) => outcome.kind === 'counted' && outcome.granted).length
+  }
+  expect(await ask(first, 80)).toBe(400)
+  redisCli(redis.port, 'FLUSHALL')
+  await ask(first, 1)
+  // Nothing else is asked of a shard before it has been told.
+  await Promise.all(Array.from({ length: 50 }, () => answers(first)))
+  await using second = await openOrThrow(address())
+  expect(await ask(second, 25)).toBe(0)
+})
+
 test('without witnesses the same loss admits all of it a second time', async () => {
   await using store = await openOrThrow(address(), { witnessing: false })
   const bucket = anyBucket()

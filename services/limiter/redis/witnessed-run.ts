@@ -40,7 +40,7 @@ export const createWitnessedRun = ({ run, witnesses, monotonicUs }: Options): Ru
     const span = { sentUs, receivedUs: monotonicUs() }
     const lost: Lost[] = []
     const learn = (result: OperationResult | undefined, index: number) => {
-      const operation = operations[index]
+      const operation = told[index]
       if (result === undefined || operation === undefined) return undefined
       const learned = witnesses.learn(operation, result, span, reply.lineage)
       if (learned.lost.length > 0) {
@@ -52,8 +52,15 @@ export const createWitnessedRun = ({ run, witnesses, monotonicUs }: Options): Ru
     return { reply: { ...reply, results: reply.results.map(learn) }, lost }
   }
 
+  /** Until the script has come to all of them, or fails. */
   const teach = async (lost: readonly Lost[]) => {
-    await runOnce(lost.map(lookAgain)).catch(() => {})
+    for (let left = lost.map(lookAgain); left.length > 0; ) {
+      const served = await runOnce(left).then(
+        ({ reply }) => reply.results.length,
+        () => left.length,
+      )
+      left = left.slice(Math.max(1, served))
+    }
     teaching = undefined
   }
 

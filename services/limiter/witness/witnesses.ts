@@ -32,6 +32,9 @@ export type WitnessStats = {
   readonly localRefusals: number
 }
 
+/** An operation, and what the store was told of its buckets along with it. */
+type ToldOperation = Operation & { readonly testimonies?: readonly (Testimony | undefined)[] | undefined }
+
 export type Learned = { readonly result: Result; readonly lost: readonly AskedBucket[] }
 
 export type Witnesses = {
@@ -42,7 +45,7 @@ export type Witnesses = {
     nowUs: number,
   ) => readonly (Testimony | undefined)[] | undefined
   /** Verifies a result and remembers it. */
-  readonly learn: (operation: Operation, result: Result, span: Span, lineage: Lineage | undefined) => Learned
+  readonly learn: (operation: ToldOperation, result: Result, span: Span, lineage: Lineage | undefined) => Learned
   /** The readings of a take that the store would refuse; `undefined`: it must be asked. */
   readonly refuse: (
     buckets: readonly AskedBucket[],
@@ -112,10 +115,7 @@ export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKET
       let found = false
       const testimonies = buckets.map((asked) => {
         const one = testimony(asked, lineage, nowUs)
-        if (one !== undefined) {
-          found = true
-          taught += 1
-        }
+        found ||= one !== undefined
         return one
       })
       return found ? testimonies : undefined
@@ -130,6 +130,7 @@ export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKET
         // What the store has forgotten it must be told, over whatever connection.
         if (left !== undefined) remember(asked, left, span, lost.includes(asked) ? undefined : lineage)
       }
+      taught += operation.testimonies?.filter((testimony) => testimony !== undefined).length ?? 0
       losses += lost.length
       vetoes += result.granted - judged.result.granted
       return { result: judged.result, lost }
