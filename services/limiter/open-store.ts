@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import type { Log } from '../platform/log.ts'
 import { sampled } from '../platform/sampled.ts'
-import { systemMonotonicClock } from '../seams/clock.ts'
+import { parseTlsMaterial } from '../platform/tls-files.ts'
+import { systemMonotonicClock, systemWallClock } from '../seams/clock.ts'
 import { systemRandomness } from '../seams/randomness.ts'
 import { systemTimers } from '../seams/timers.ts'
 import type { Tracing } from '../tracing/tracing.ts'
@@ -12,6 +13,7 @@ import type { Ledger } from './redis/ledger.ts'
 import type { StoreObserver } from './redis/observe-run.ts'
 import { openRedisStore } from './redis/open-redis-store.ts'
 import type { LimiterSettings } from './settings.ts'
+import { readShardSecret } from './shard-secret.ts'
 import { createSharingStore, type SharingStats } from './share/sharing-store.ts'
 import type { WitnessStats } from './witness/witnesses.ts'
 
@@ -22,9 +24,6 @@ const STORE_ERROR_LOG_MS = 1_000
 const REHEARSAL_DEADLINE_MS = 1_000
 /** In memory it has buckets for fewer subjects than what decides. */
 const REHEARSAL_BOUNDS = { maxGroups: 50_000, maxBytes: 32 * 1024 * 1024 }
-
-/** A secret that can be found by trying is none. */
-const MIN_SECRET = 16
 
 export type StoreStats =
   | { readonly kind: 'memory'; readonly read: () => MemoryStoreStats }
@@ -78,19 +77,17 @@ export const openStore = async ({ settings, log, observer, tracing }: Options): 
   const files = await readFiles({
     password: ['LIMITER_STORE_PASSWORD_FILE', settings.LIMITER_STORE_PASSWORD_FILE],
     sentinelPassword: ['LIMITER_STORE_SENTINEL_PASSWORD_FILE', settings.LIMITER_STORE_SENTINEL_PASSWORD_FILE],
-    shardSecret: ['LIMITER_SHARD_SECRET_FILE', settings.LIMITER_SHARD_SECRET_FILE],
     ca: ['LIMITER_STORE_TLS_CA', settings.LIMITER_STORE_TLS_CA],
     cert: ['LIMITER_STORE_TLS_CERT', settings.LIMITER_STORE_TLS_CERT],
     key: ['LIMITER_STORE_TLS_KEY', settings.LIMITER_STORE_TLS_KEY],
   })
-  if (!files.ok) return files
-  const { shardSecret: secretText, ...texts } = files.texts
-  const shardSecret = secretText?.trim()
-  if (shardSecret !== undefined && shardSecret.length < MIN_SECRET)
-    return {
-      ok: false,
-      faults: [`LIMITER_SHARD_SECRET_FILE holds fewer than ${MIN_SECRET} characters: put a random secret in it`],
-    }
+  const shardSecret = await readShardSecret(settings.LIMITER_SHARD_SECRET_FILE)
+  const faults = [
+    ...(files.ok ? tlsProblems(files.texts, settings) : files.faults),
+    ...(shardSecret.ok ? [] : [shardSecret.fault]),
+  ]
+  if (!files.ok || !shardSecret.ok || faults.length > 0) return { ok: false, faults }
+  const { texts } = files
   const failed = sampled(STORE_ERROR_LOG_MS, (error: Error, unsaid) =>
     log.warn({ event: 'store.failing', error: error.message, unsaid }, 'the store fails'),
   )
@@ -106,7 +103,7 @@ export const openStore = async ({ settings, log, observer, tracing }: Options): 
     },
     deadlineMs: settings.LIMITER_STORE_DEADLINE_MS,
     shardCount: settings.LIMITER_SHARDS,
-    shardSecret,
+    shardSecret: shardSecret.secret,
     stateFormat: settings.LIMITER_STATE_FORMAT,
     witnessing: settings.LIMITER_WITNESSES === 'on',
     ...seams,
@@ -135,6 +132,20 @@ export const openStore = async ({ settings, log, observer, tracing }: Options): 
       read: () => ({ ...sharing.stats(), givenUpShards, limiters: replicas(), witnesses: opened.witnessStats?.() }),
     },
   }
+}
+
+/** Without a look at them the driver says what is wrong in OpenSSL's words, and of which file nowhere. */
+const tlsProblems = (
+  texts: Readonly<Record<'ca' | 'cert' | 'key', string | undefined>>,
+  settings: LimiterSettings,
+): readonly string[] => {
+  const names = {
+    ca: `LIMITER_STORE_TLS_CA: ${settings.LIMITER_STORE_TLS_CA}`,
+    cert: `LIMITER_STORE_TLS_CERT: ${settings.LIMITER_STORE_TLS_CERT}`,
+    key: `LIMITER_STORE_TLS_KEY: ${settings.LIMITER_STORE_TLS_KEY}`,
+  }
+  const parsed = parseTlsMaterial(texts, names, systemWallClock)
+  return parsed.ok ? [] : parsed.problems
 }
 
 /** Once when it begins, and once when it is over. */

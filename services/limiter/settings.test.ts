@@ -18,6 +18,8 @@ test.each([
     'LIMITER_STORE_SENTINEL_PASSWORD_FILE',
     { LIMITER_STORE: 'redis-cluster://host', LIMITER_STORE_SENTINEL_PASSWORD_FILE: 'password' },
   ],
+  ['LIMITER_STORE_TLS_KEY', { LIMITER_STORE: 'rediss://host', LIMITER_STORE_TLS_CERT: 'client.crt' }],
+  ['LIMITER_STORE_TLS_CERT', { LIMITER_STORE: 'rediss-sentinel://host/name', LIMITER_STORE_TLS_KEY: 'client.key' }],
 ])('%s that the store would ignore, or that is half a setting, is the fault: %j', (name, environment) => {
   expect(faultsOf(environment)).toEqual([expect.stringMatching(new RegExp(`^${name} `))])
 })

@@ -68,12 +68,12 @@ export type LimiterSettings = Settings<typeof table>
 
 export const readLimiterSettings = (environment: NodeJS.ProcessEnv): ReadSettings<typeof table> => {
   const read = readSettings(environment, table)
-  const faults = read.ok ? ignoredForStore(read.settings) : []
+  const faults = read.ok ? storeFaults(read.settings) : []
   return faults.length === 0 ? read : { ok: false, faults }
 }
 
-/** Settings that the store named beside them would ignore: whoever set them believes something that is not so. */
-const ignoredForStore = (settings: LimiterSettings) => {
+/** Settings that the store named beside them would ignore, and halves of pairs: whoever set them believes something that is not so. */
+const storeFaults = (settings: LimiterSettings) => {
   const { LIMITER_STORE: store } = settings
   const encrypted = 'tls' in store && store.tls
   const sentinels = store.kind === 'sentinel'
@@ -90,5 +90,12 @@ const ignoredForStore = (settings: LimiterSettings) => {
     settings.LIMITER_STORE_SENTINEL_PASSWORD_FILE === undefined
       ? ['LIMITER_STORE_SENTINEL_PASSWORD_FILE is not set, but LIMITER_STORE_SENTINEL_USER is: set both']
       : []),
+    ...(encrypted ? halfOfPair(settings, 'LIMITER_STORE_TLS_CERT', 'LIMITER_STORE_TLS_KEY') : []),
   ]
+}
+
+const halfOfPair = <Name extends keyof LimiterSettings>(settings: LimiterSettings, ...pair: readonly [Name, Name]) => {
+  const missing = pair.filter((name) => settings[name] === undefined)
+  const there = pair.filter((name) => settings[name] !== undefined)
+  return missing.length === 1 ? [`${missing} is not set, but ${there} is: set both, or neither`] : []
 }

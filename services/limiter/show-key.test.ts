@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { domainName } from '../contract/check.ts'
 import { policyName } from '../contract/decision.ts'
 import { crossSubjectGroup, subjectGroup } from './core/key.ts'
@@ -43,8 +44,40 @@ test.each([undefined, SECRET])('the key that is shown is the one in Redis, with 
   expect(shown.map((key) => redisCli(redis.port, 'EXISTS', key))).toEqual(['1', '1'])
 })
 
-test('without a subject it says how it is used', () => {
-  const { status, stderr } = spawnSync(process.execPath, [program, 'api'], { encoding: 'utf8' })
-  expect(status).toBe(1)
-  expect(stderr).toContain('usage: npm run key -- DOMAIN SUBJECT')
+describe('is refused, as the limiter would, with exit code 2 and no key', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'weir-key-refused-'))
+  afterAll(() => rm(folder, { recursive: true }))
+  const secretFile = (text: string) => {
+    const file = join(folder, `${text.length}`)
+    writeFileSync(file, text)
+    return file
+  }
+  const refusalOf = (command: readonly string[], file = '') => {
+    const env = { ...process.env, LIMITER_SHARD_SECRET_FILE: file }
+    const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...command], { env, encoding: 'utf8' })
+    return { status, stdout, stderr }
+  }
+
+  test.each([
+    [['api'], /^usage: npm run key -- DOMAIN SUBJECT/],
+    [['api', '--policy'], /^usage: /],
+    [['api', ''], /^usage: /],
+    [['api', '--policy', 'Every One'], /^the limiter has no policy "Every One"/],
+    [['', 'user:acme'], /^the domain "" is empty\n$/],
+    [['x'.repeat(257), 'user:acme'], /^the domain "x+" is longer than 256 bytes\n$/],
+  ])('%j', (command, fault) => {
+    expect(refusalOf(command)).toEqual({ status: 2, stdout: '', stderr: expect.stringMatching(fault) })
+  })
+
+  test.each([
+    ['an empty secret', secretFile(''), /^LIMITER_SHARD_SECRET_FILE: \S+ holds fewer than 16 characters: .*\n$/],
+    ['a short secret', secretFile('fifteen letters\n'), /^LIMITER_SHARD_SECRET_FILE: \S+ holds fewer than 16 .*\n$/],
+    ['no such file', '/nowhere/secret', /^LIMITER_SHARD_SECRET_FILE: \/nowhere\/secret cannot be read: ENOENT.*\n$/],
+  ])('%s', (_, file, fault) => {
+    expect(refusalOf(['api', 'user:acme'], file)).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: expect.stringMatching(fault),
+    })
+  })
 })

@@ -31,44 +31,49 @@ export const openTlsFiles = ({ paths, wallClock = systemWallClock, ...options }:
   return openLiveFiles<string, TlsMaterial>({
     ...options,
     paths: Object.fromEntries(named),
-    parse: ({ cert, key, ca }) => {
-      const problems = [
-        ...(cert === undefined || key === undefined ? [] : identityProblems({ cert, key, paths, wallClock })),
-        ...(ca === undefined ? [] : caProblems(ca, paths.ca)),
-      ]
-      if (problems.length > 0) return { ok: false, problems }
-      const identity =
-        cert === undefined || key === undefined
-          ? undefined
-          : { cert, key, expires: new X509Certificate(cert).validToDate }
-      return { ok: true, value: { identity, ca } }
-    },
+    parse: (texts) => parseTlsMaterial(texts, paths, wallClock),
   })
+}
+
+/** What can be served with, or what is wrong with which of the files, by their names. */
+export const parseTlsMaterial = (
+  { cert, key, ca }: Partial<TlsPaths>,
+  names: TlsPaths,
+  wallClock: WallClock,
+): FileContent<TlsMaterial> => {
+  const problems = [
+    ...(cert === undefined || key === undefined ? [] : identityProblems({ cert, key, names, wallClock })),
+    ...(ca === undefined ? [] : caProblems(ca, names.ca)),
+  ]
+  if (problems.length > 0) return { ok: false, problems }
+  const identity =
+    cert === undefined || key === undefined ? undefined : { cert, key, expires: new X509Certificate(cert).validToDate }
+  return { ok: true, value: { identity, ca } }
 }
 
 type Identity = {
   readonly cert: string
   readonly key: string
-  readonly paths: TlsPaths
+  readonly names: TlsPaths
   readonly wallClock: WallClock
 }
 
-const identityProblems = ({ cert, key, paths, wallClock }: Identity): readonly string[] => {
+const identityProblems = ({ cert, key, names, wallClock }: Identity): readonly string[] => {
   const read = parsed(() => new X509Certificate(cert))
-  if (read === undefined) return [`${paths.cert} holds no certificate in PEM`]
-  if (read.validToDate.getTime() * 1000 <= wallClock.nowUs()) return [`${paths.cert} expired on ${read.validTo}`]
+  if (read === undefined) return [`${names.cert} holds no certificate in PEM`]
+  if (read.validToDate.getTime() * 1000 <= wallClock.nowUs()) return [`${names.cert} expired on ${read.validTo}`]
   const privateKey = parsed(() => createPrivateKey(key))
-  if (privateKey === undefined) return [`${paths.key} holds no private key in PEM without a passphrase`]
-  if (!read.checkPrivateKey(privateKey)) return [`${paths.key} is not the key of ${paths.cert}`]
+  if (privateKey === undefined) return [`${names.key} holds no private key in PEM without a passphrase`]
+  if (!read.checkPrivateKey(privateKey)) return [`${names.key} is not the key of ${names.cert}`]
   // What is left to go wrong: a damaged certificate further up the chain.
-  return parsed(() => createSecureContext({ cert, key })) === undefined ? [`${paths.cert} cannot be used for TLS`] : []
+  return parsed(() => createSecureContext({ cert, key })) === undefined ? [`${names.cert} cannot be used for TLS`] : []
 }
 
-const caProblems = (ca: string, path: string | undefined): readonly string[] => {
+const caProblems = (ca: string, name: string | undefined): readonly string[] => {
   const certificates = ca.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? []
-  if (certificates.length === 0) return [`${path} holds no certificate in PEM`]
+  if (certificates.length === 0) return [`${name} holds no certificate in PEM`]
   return certificates.flatMap((one, index) =>
-    parsed(() => new X509Certificate(one)) === undefined ? [`${path}: certificate ${index + 1} is damaged`] : [],
+    parsed(() => new X509Certificate(one)) === undefined ? [`${name}: certificate ${index + 1} is damaged`] : [],
   )
 }
 

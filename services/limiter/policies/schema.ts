@@ -68,10 +68,10 @@ const refill = z
 
 export type Refill = z.output<typeof refill>
 
-const NAME = /^[a-z][a-z0-9-]{0,63}$/
+export const POLICY_NAME = /^[a-z][a-z0-9-]{0,63}$/
 
 const name = text('name the policy, as in per-client')
-  .regex(NAME, 'must be 1 to 64 of a-z, 0-9 and -, a letter first: it is written into metrics and headers')
+  .regex(POLICY_NAME, 'must be 1 to 64 of a-z, 0-9 and -, a letter first: it is written into metrics and headers')
   .transform(policyName)
 
 /** Fields of a mapping: all of them strictly, and those that can be read where others cannot. */

@@ -279,8 +279,25 @@ describe('at its start a limiter', () => {
     await expectToCount(await open(keyed, 'a'))
     const faultOf = (fault: RegExp) => ({ ok: false, fault: expect.stringMatching(fault) })
     expect(await open(plain, 'a')).toEqual(faultOf(/^LIMITER_SHARD_SECRET_FILE is set, .* none: unset it/))
-    expect(await open(keyed, 'b')).toEqual(faultOf(/^LIMITER_SHARD_SECRET_FILE is set, .* another/))
-    expect(await open(keyed)).toEqual(faultOf(/^LIMITER_SHARD_SECRET_FILE is not set, .* another/))
+    expect(await open(keyed, 'b')).toEqual(
+      faultOf(/^LIMITER_SHARD_SECRET_FILE is set, .* another, of fingerprint \w{16} \(this one's is \w{16}\)/),
+    )
+    expect(await open(keyed)).toEqual(
+      faultOf(/^LIMITER_SHARD_SECRET_FILE is not set, .* with a secret, of fingerprint \w{16}: set it to theirs$/),
+    )
+  })
+
+  test.each([
+    [['SET', 'weir:meta', ''], '""'],
+    [['SET', 'weir:meta', '64'], '"64"'],
+    [['RPUSH', 'weir:meta', 'shards=64'], 'no string'],
+  ])('refuses a Redis in which somebody else has written: %j', async (command, found) => {
+    await using redis = await startRedis()
+    redisCli(redis.port, ...command)
+    expect(await tryToOpen(`redis://127.0.0.1:${redis.port}`)).toEqual({
+      ok: false,
+      fault: expect.stringMatching(new RegExp(`^the key weir:meta .* is ${found}, which no limiter .* delete the key`)),
+    })
   })
 
   test('warns about an eviction policy that forgets drained buckets first', async () => {

@@ -132,18 +132,33 @@ const connectWithin = (connection: RedisConnection, timers: Timers) =>
 const disagreementOnShards = async (connection: RedisConnection, shardCount: number, secret: string | undefined) => {
   const own = `shards=${shardCount}${secret === undefined ? '' : ` secret=${secretFingerprint(secret)}`}`
   const read = () => connection.call('GET', SHARDS_KEY)
-  // A Redis that is full takes no writes, not even one that would change nothing.
-  if ((await read()) === null) await connection.call('SET', SHARDS_KEY, own, 'NX')
-  const written = String(await read())
-  if (written === own) return undefined
-  const [, count, fingerprint] = /^shards=(\d+)(?: secret=(\w+))?$/.exec(written) ?? []
-  if (count !== String(shardCount))
-    return `LIMITER_SHARDS is ${shardCount}, but this Redis holds buckets of limiters with ${count}: set it to ${count}`
-  const others = fingerprint === undefined ? 'none: unset it' : `another, of fingerprint ${fingerprint}: use that`
-  return `LIMITER_SHARD_SECRET_FILE is ${secret === undefined ? 'not set' : 'set'}, but this Redis holds buckets of limiters with ${others}`
+  try {
+    // A Redis that is full takes no writes, not even one that would change nothing.
+    if ((await read()) === null) await connection.call('SET', SHARDS_KEY, own, 'NX')
+    const written = String(await read())
+    return written === own ? undefined : disagreement(written, shardCount, secret)
+  } catch (error) {
+    if (messageOf(error).startsWith('WRONGTYPE')) return notOfLimiters('no string')
+    throw error
+  }
 }
 
-/** A server that is no part of a cluster. Where a user may not ask, it is taken for one. */
+const disagreement = (written: string, shardCount: number, secret: string | undefined) => {
+  const [, count, theirs] = /^shards=(\d+)(?: secret=(\w+))?$/.exec(written) ?? []
+  if (count === undefined) return notOfLimiters(JSON.stringify(written.slice(0, 64)))
+  if (count !== String(shardCount))
+    return `LIMITER_SHARDS is ${shardCount}, but this Redis holds buckets of limiters with ${count}: set it to ${count}`
+  const setting = 'LIMITER_SHARD_SECRET_FILE'
+  if (theirs === undefined) return `${setting} is set, but this Redis holds buckets of limiters with none: unset it`
+  return secret === undefined
+    ? `${setting} is not set, but this Redis holds buckets of limiters with a secret, of fingerprint ${theirs}: set it to theirs`
+    : `${setting} is set, but this Redis holds buckets of limiters with another, of fingerprint ${theirs} (this one's is ${secretFingerprint(secret)}): use theirs`
+}
+
+const notOfLimiters = (found: string) =>
+  `the key ${SHARDS_KEY} in this Redis is ${found}, which no limiter has written: name a Redis that is the limiters' own, or delete the key and start all of them with the same settings`
+
+/** A server that is no part of a cluster. One whose user may not ask is taken for a cluster's: that costs more calls and is never wrong. */
 const runsKeysOfAnySlot = async (connection: RedisConnection) =>
   /^cluster_enabled:0/m.test(String(await connection.call('INFO', 'cluster').catch(() => '')))
 
