@@ -164,3 +164,14 @@ test('what a call did not come to is first in the next one, which is as large as
   }
   expect(told.filter((outcome) => outcome === 'granted').length).toBe(6)
 })
+
+test('equal takes leave in one call, however many they are; of different ones 128', async () => {
+  const { calls, add } = openQueue()
+  add(operation('a'))
+  await afterThisTick()
+  for (let count = 0; count < 500; count += 1) add(operation('hot'))
+  for (let count = 0; count < 200; count += 1) add(operation(`k${count}`))
+  calls[0]?.answer()
+  await afterThisTick()
+  expect(calls[1]?.operations.map(({ times }) => times)).toEqual([500, ...Array(127).fill(1)])
+})

@@ -4,7 +4,7 @@ import { fateOf, type LostFate } from './not-run.ts'
 import type { OperationResult, ScriptOperation, ScriptReply } from './take-script.ts'
 import { traceCall } from './trace-call.ts'
 
-/** Operations in one call of the script; the rest wait for the next. */
+/** Operations in one call of the script, however many equal takes each stands for; the rest wait for the next. */
 const MAX_OPERATIONS = 128
 
 /** Runs the script once, on all operations or, where they are much work, the first of them; rejects when it did not run or nobody knows. */
@@ -45,10 +45,10 @@ export const createLaneQueue = (run: RunScript, tracing?: Tracing): LaneQueue =>
     scheduled = false
     while (waiting.length > 0) {
       underWay = true
-      const sent = waiting.splice(0, most)
-      const unserved = await send(merge(sent), run, tracing)
-      most = unserved.length > 0 ? sent.length - unserved.length : Math.min(most * 2, MAX_OPERATIONS)
-      putBack(unserved)
+      const batch = takeBatch(waiting, most)
+      const unserved = await send(batch, run, tracing)
+      most = unserved.length > 0 ? batch.length - unserved.length : Math.min(most * 2, MAX_OPERATIONS)
+      putBack(unserved.flatMap(({ members }) => members))
     }
     underWay = false
   }
@@ -80,15 +80,19 @@ export const createLaneQueue = (run: RunScript, tracing?: Tracing): LaneQueue =>
 
 type Merged = { readonly first: Queued; readonly members: Queued[] }
 
-/** Equal takes that follow each other become one; others between them would change what they find. */
-const merge = (batch: readonly Queued[]): readonly Merged[] => {
-  const merged: Merged[] = []
-  for (const queued of batch) {
-    const last = merged.at(-1)
+/** Takes out what is first. Equal takes that follow each other become one; others between them would change what they find. */
+const takeBatch = (waiting: Queued[], most: number): readonly Merged[] => {
+  const batch: Merged[] = []
+  let taken = 0
+  for (const queued of waiting) {
+    const last = batch.at(-1)
     if (last !== undefined && isSame(last.first, queued)) last.members.push(queued)
-    else merged.push({ first: queued, members: [queued] })
+    else if (batch.length < most) batch.push({ first: queued, members: [queued] })
+    else break
+    taken += 1
   }
-  return merged
+  waiting.splice(0, taken)
+  return batch
 }
 
 const isSame = ({ operation: a }: Queued, { operation: b }: Queued) =>
@@ -130,5 +134,5 @@ const send = async (batch: readonly Merged[], run: RunScript, tracing: Tracing |
       isFirst &&= result !== undefined
     }
   }
-  return batch.slice(served).flatMap(({ members }) => members)
+  return batch.slice(served)
 }

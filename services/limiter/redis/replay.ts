@@ -1,4 +1,4 @@
-import { type Bucket, charge, holds } from '../../bucket/bucket.ts'
+import { type Bucket, charge, holds, nanoTokens } from '../../bucket/bucket.ts'
 import type { AskedBucket, Reading } from '../core/store.ts'
 import type { OperationResult } from './take-script.ts'
 
@@ -32,8 +32,10 @@ export const replay = (
 }
 
 /** A bucket in shadow stops paying when it holds the cost no more. */
-const chargedTimes = (bucket: Bucket, rule: AskedBucket['rule'], cost: number, times: number) => {
-  let charged = bucket
-  for (let done = 0; done < times && holds(charged, rule, cost); done += 1) charged = charge(charged, cost)
-  return charged
+const chargedTimes = (bucket: Bucket, { capacityTokens }: AskedBucket['rule'], cost: number, times: number) => {
+  if (times === 0 || cost === 0) return bucket
+  const leftNano = Math.max(0, nanoTokens(capacityTokens) - bucket.deficitNano)
+  // Exact, unlike rounding a quotient.
+  const affordable = (leftNano - (leftNano % nanoTokens(cost))) / nanoTokens(cost)
+  return charge(bucket, Math.min(times, affordable) * cost)
 }
