@@ -4,13 +4,15 @@
 #   1. It meets the pods that it has no working link to, by name. Only who knows our password is one of ours: an address may have
 #      gone over to somebody else's Redis.
 #   2. It forgets nodes that are no pod any more (their data is gone) and that no replica will succeed.
-#   3. If it holds no slots, it takes the range of its number, unless another pod knows somebody who holds it; else it becomes a
+#   3. As a replica it follows its primary to another address: Redis may go on asking for it at the one before.
+#   4. If it holds no slots, it takes the range of its number, unless another pod knows somebody who holds it; else it becomes a
 #      replica of the primary that has the fewest.
 # Needs PODS (names), PRIMARIES and REDISCLI_AUTH.
 set -u
 index=${HOSTNAME##*-}
 pods=$(echo "$PODS" | wc -w)
 last=-1
+strayed=0
 log() { [ "$*" = "$last" ] || echo "join: $*"; last="$*"; }
 redis() { host=$1; shift; timeout 3 redis-cli -h "$host" "$@" 2>/dev/null; }
 address_of() { getent ahostsv4 "$1" 2>/dev/null | awk '{ print $1; exit }'; }
@@ -69,6 +71,24 @@ primary_to_follow() {
     END { for (id in begins) { rank = 2 * replicas[id] + (begins[id] == wanted ? 0 : 1); if (best == "" || rank < lowest) { best = id; lowest = rank } } print best }'
 }
 
+# Whether this replica asks for its primary where it is not. In step, it cannot.
+is_astray() {
+  replication=$(redis 127.0.0.1 info replication | tr -d '\r')
+  case $replication in *role:slave*master_link_status:down*) ;; *) return 1 ;; esac
+  asked=$(echo "$replication" | sed -n 's/^master_host://p')
+  address=$(nodes | awk '{ at[$1] = $2 } $3 ~ /myself/ { primary = $4 } END { sub(/:.*/, "", at[primary]); print at[primary] }')
+  [ -n "$address" ] && [ "$asked" != "$address" ]
+}
+
+# A newer Redis takes no second word for the primary that it has: as a replica it loses nothing by beginning anew.
+follow_primary() {
+  is_astray || { strayed=0; return 0; }
+  strayed=$((strayed + 1))
+  log "the primary is no longer at $asked, but at $address"
+  if [ "$strayed" -gt 3 ]; then redis 127.0.0.1 shutdown nosave; return 0; fi
+  redis 127.0.0.1 cluster replicate "$(nodes | awk '$3 ~ /myself/ { print $4 }')" >/dev/null
+}
+
 take_a_role() {
   mine=$(nodes | awk '$3 ~ /myself/ { print ($3 ~ /slave/ ? "replica" : NF > 8 ? "primary" : "none") }')
   [ "$mine" = none ] || return 0
@@ -87,8 +107,8 @@ take_a_role() {
 
 until [ "$(redis 127.0.0.1 ping)" = PONG ]; do sleep 0.2; done
 while :; do
-  if is_well; then sleep 5; continue; fi
+  if is_well && ! is_astray; then sleep 5; continue; fi
   self=$(redis 127.0.0.1 cluster myid)
-  [ "${#self}" = 40 ] && { meet_peers; forget_the_gone; take_a_role; }
+  [ "${#self}" = 40 ] && { meet_peers; forget_the_gone; follow_primary; take_a_role; }
   if redis 127.0.0.1 cluster info | grep -q 'cluster_slots_assigned:16384'; then sleep 5; else sleep 1; fi
 done
