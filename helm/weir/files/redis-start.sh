@@ -5,7 +5,7 @@ cat > /run/redis/redis.conf <<END
 include /etc/weir/redis.conf
 cluster-announce-ip $POD_IP
 user default on >$(cat /etc/redis-secret/password) ~* &* +@all
-user weir on >$(cat /etc/redis-secret/limiter-password) ~weir:* resetchannels -@all +evalsha +eval +get +set +time +info +ping +client +cluster
+user weir on >$(cat /etc/redis-secret/limiter-password) ~weir:* resetchannels -@all +evalsha +eval +get +set +time +info +ping +cluster|slots +cluster|info +client|setname
 masteruser default
 masterauth $(cat /etc/redis-secret/password)
 END

@@ -83,6 +83,8 @@ const createClient = (address: RedisAddress, credentials: Credentials, randomnes
     keepAlive: 5_000,
     // A take that nobody knows the fate of is never sent again.
     autoResendUnfulfilledCommands: false,
+    // CLIENT SETINFO is not among the limiter's rights: Redis 7.0 does not know it and could not grant it.
+    disableClientInfo: true,
     maxRetriesPerRequest: 0,
     ...(address.user !== undefined && { username: address.user }),
     ...(password !== undefined && { password }),

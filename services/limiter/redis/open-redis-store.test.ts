@@ -100,7 +100,8 @@ const makeCertificates = () => {
 const tls = makeCertificates()
 
 /** What the README says that a user needs. */
-const RIGHTS = '~weir:* +evalsha +eval +get +set +time +info +ping +client +cluster'.split(' ')
+const COMMANDS = '+evalsha +eval +get +set +time +info +ping +cluster|slots +cluster|info +client|setname'
+const RIGHTS = ['~weir:*', ...COMMANDS.split(' ')]
 const USER = ['--user', 'weir', 'on', '>secret', ...RIGHTS]
 
 describe('LIMITER_STORE may name', () => {
