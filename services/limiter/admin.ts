@@ -3,13 +3,18 @@
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { address, formatAddress } from '../platform/address.ts'
-import { path, readSettings, withDefault } from '../platform/settings.ts'
-import { type AdminClient, createAdminClient, type PeekedBucket } from './rpc/admin-client.ts'
+import type { FileContent } from '../platform/live-file.ts'
+import { optional, path, type Reader, readSettings, type Settings, withDefault } from '../platform/settings.ts'
+import { parseTlsMaterial } from '../platform/tls-files.ts'
+import { systemWallClock } from '../seams/clock.ts'
+import { type AdminClient, type AdminTls, createAdminClient, type PeekedBucket } from './rpc/admin-client.ts'
 
 const USAGE = `usage: npm run peek -- DOMAIN ATTRIBUTE=VALUE …
        npm run reset -- DOMAIN ATTRIBUTE=VALUE … [--policy NAME]
 Give the attributes of a request, as in: npm run peek -- api client=user:acme plan=free
-LIMITER_ADDRESS and LIMITER_ADMIN_TOKEN_FILE say which limiter to ask and with which token.`
+LIMITER_ADDRESS and LIMITER_ADMIN_TOKEN_FILE say which limiter to ask and with which token. LIMITER_TLS_CA, the authority
+that signs the limiter, switches on TLS; LIMITER_TLS_CERT and LIMITER_TLS_KEY are shown to it, and LIMITER_TLS_NAME is the
+name in its certificate where the address has another.`
 
 type Command = {
   readonly name: 'peek' | 'reset'
@@ -36,10 +41,32 @@ const parseCommand = (argv: readonly string[]): Command | undefined => {
   }
 }
 
+const hostName: Reader<string> = {
+  read: (text) => (/^[\w.-]+$/.test(text) ? { ok: true, value: text } : { ok: false, expected: 'a host name' }),
+}
+
 const settingsTable = {
   LIMITER_ADDRESS: withDefault(address, { kind: 'tcp', host: '127.0.0.1', port: 50051 } as const),
   LIMITER_ADMIN_TOKEN_FILE: path,
+  LIMITER_TLS_CA: optional(path),
+  LIMITER_TLS_CERT: optional(path),
+  LIMITER_TLS_KEY: optional(path),
+  LIMITER_TLS_NAME: optional(hostName),
 } as const
+
+/** Of the caller: without the limiter's authority there is no TLS, whatever else a limiter's own environment names. */
+const readTls = async (settings: Settings<typeof settingsTable>): Promise<FileContent<AdminTls | undefined>> => {
+  const { LIMITER_TLS_CA: ca, LIMITER_TLS_CERT: cert, LIMITER_TLS_KEY: key, LIMITER_TLS_NAME: name } = settings
+  if (ca === undefined) return { ok: true, value: undefined }
+  if ((cert === undefined) !== (key === undefined))
+    return { ok: false, problems: ['LIMITER_TLS_CERT and LIMITER_TLS_KEY: set both or neither'] }
+  // A file that cannot be read is told as one that holds nothing.
+  const read = async (file: string | undefined) =>
+    file === undefined ? undefined : await readFile(file, 'utf8').catch(() => '')
+  const texts = { ca: await read(ca), cert: await read(cert), key: await read(key) }
+  const parsed = parseTlsMaterial(texts, { ca, cert, key }, systemWallClock)
+  return parsed.ok ? { ok: true, value: { ...parsed.value, name } } : parsed
+}
 
 const run = async (): Promise<
   { readonly ok: true; readonly text: string } | { readonly ok: false; readonly problem: string }
@@ -53,7 +80,10 @@ const run = async (): Promise<
   const tokenFile = read.settings.LIMITER_ADMIN_TOKEN_FILE
   const token = await readFile(tokenFile, 'utf8').catch(() => undefined)
   if (token === undefined) return { ok: false, problem: `LIMITER_ADMIN_TOKEN_FILE: ${tokenFile} cannot be read` }
-  using client = createAdminClient(formatAddress(read.settings.LIMITER_ADDRESS), token.trim())
+  const tls = await readTls(read.settings)
+  if (!tls.ok) return { ok: false, problem: tls.problems.join('\n') }
+  const target = formatAddress(read.settings.LIMITER_ADDRESS)
+  using client = createAdminClient({ target, token: token.trim(), tls: tls.value })
   return await ask(client, command)
 }
 

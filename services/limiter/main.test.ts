@@ -282,6 +282,41 @@ test('peek and reset work from the command line, with the token', async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
+test('peek and reset reach a limiter that wants TLS and a certificate; with the wrong ones they say so', async () => {
+  using authority = createAuthority()
+  using stranger = createAuthority()
+  const [server, caller] = [authority.issue('limiter'), authority.issue('operator')]
+  const folder = await mkdtemp(join(tmpdir(), 'weir-token-'))
+  await using _folder = { [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) }
+  const LIMITER_ADMIN_TOKEN_FILE = join(folder, 'token')
+  await writeFile(LIMITER_ADMIN_TOKEN_FILE, 'open sesame')
+  const served = { LIMITER_TLS_CERT: server.cert, LIMITER_TLS_KEY: server.key, LIMITER_TLS_CLIENT_CA: authority.ca }
+  await using limiter = await openLimiter(policies(5), { ...served, LIMITER_ADMIN_TOKEN_FILE })
+  const run = (name: string, tls: Readonly<Record<string, string>>) =>
+    new Promise((resolve) => {
+      const LIMITER_ADDRESS = `127.0.0.1:${limiter.port}`
+      const env = { PATH: process.env['PATH'], LIMITER_ADDRESS, LIMITER_ADMIN_TOKEN_FILE, ...tls }
+      const argv = [join(import.meta.dirname, 'admin.ts'), name, 'api', 'client=a']
+      execFile(process.execPath, argv, { env }, (error, stdout, stderr) =>
+        resolve({ code: error?.code ?? 0, text: stdout + stderr }),
+      )
+    })
+  const identity = { LIMITER_TLS_CERT: caller.cert, LIMITER_TLS_KEY: caller.key }
+  const tls = { ...identity, LIMITER_TLS_CA: authority.ca }
+  expect(await run('peek', tls)).toEqual({ code: 0, text: expect.stringContaining('per-client: 5 of 5 left') })
+  expect(await run('reset', { ...tls, LIMITER_TLS_NAME: 'localhost' })).toMatchObject({ code: 0 })
+
+  const away = { code: 1, text: expect.stringContaining('are LIMITER_ADDRESS and LIMITER_TLS_CA right?') }
+  expect(await run('peek', identity)).toEqual(away)
+  expect(await run('peek', { LIMITER_TLS_CA: authority.ca })).toEqual(away)
+  expect(await run('peek', { ...tls, LIMITER_TLS_CA: stranger.ca })).toEqual(away)
+  expect(await run('peek', { ...tls, LIMITER_TLS_NAME: 'elsewhere' })).toEqual(away)
+  expect(await run('peek', { ...tls, LIMITER_TLS_CA: '/nowhere.pem' })).toEqual({
+    code: 1,
+    text: '/nowhere.pem holds no certificate in PEM\n',
+  })
+}, 60_000)
+
 test('renewed TLS files are in force without a restart; wrong ones leave the last good ones in force and say why', async () => {
   using authority = createAuthority()
   const folder = await mkdtemp(join(tmpdir(), 'weir-tls-'))

@@ -16,10 +16,31 @@ export type AdminClient = Disposable & {
   readonly reset: (question: Question, policy: string | undefined) => Promise<Asked<readonly string[]>>
 }
 
-/** Speaks to the limiter at `host:port` or `unix:/path` with the admin token. */
-export const createAdminClient = (target: string, token: string): AdminClient => {
+/** As PEM. */
+export type AdminTls = {
+  readonly ca: string | undefined
+  readonly identity: { readonly cert: string; readonly key: string } | undefined
+  /** In the limiter's certificate, where its address has another: behind a port-forward, for example. */
+  readonly name: string | undefined
+}
+
+type Options = {
+  /** `host:port` or `unix:/path`. */
+  readonly target: string
+  readonly token: string
+  /** Absent: in plain text. */
+  readonly tls: AdminTls | undefined
+}
+
+/** Speaks to one limiter with the admin token. */
+export const createAdminClient = ({ target, token, tls }: Options): AdminClient => {
   setLogVerbosity(logVerbosity.NONE)
-  const client = new Client(target, credentials.createInsecure())
+  const security = tls === undefined ? credentials.createInsecure() : tlsCredentials(tls)
+  const client = new Client(
+    target,
+    security,
+    tls?.name === undefined ? {} : { 'grpc.ssl_target_name_override': tls.name },
+  )
   const metadata = new Metadata()
   metadata.set('authorization', `Bearer ${token}`)
 
@@ -54,6 +75,11 @@ export const createAdminClient = (target: string, token: string): AdminClient =>
   }
 }
 
+const tlsCredentials = ({ ca, identity }: AdminTls) => {
+  const pem = (text: string | undefined) => (text === undefined ? null : Buffer.from(text))
+  return credentials.createSsl(pem(ca), pem(identity?.key), pem(identity?.cert))
+}
+
 type Method<Request, Response> = {
   readonly path: string
   readonly requestSerialize: (request: Request) => Buffer
@@ -76,4 +102,5 @@ const problemOf = (target: string, code: status | undefined, details: string) =>
   }
 }
 
-const unreachable = (target: string) => `no limiter answers at ${target}: is it running, and is LIMITER_ADDRESS right?`
+const unreachable = (target: string) =>
+  `no limiter answers at ${target}: is it running, and are LIMITER_ADDRESS and LIMITER_TLS_CA right?`
