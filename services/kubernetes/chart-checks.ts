@@ -51,6 +51,22 @@ const refused = [
   { values: { 'limiter.autoscaling.minReplicas': 20 }, says: 'minReplicas is 20, more than maxReplicas, 10' },
 ] as const
 
+/** Values that are easily rendered wrongly, and a pattern that the manifests must have, or must not have. */
+const rendered: readonly RenderedCase[] = [
+  {
+    what: 'no pod has the version of the chart in its labels, so another version restarts only what it changes',
+    values: {},
+    never: /^ {8}(helm\.sh\/chart|app\.kubernetes\.io\/version):/m,
+  },
+]
+
+type RenderedCase = {
+  readonly what: string
+  readonly values: Parameters<typeof setValues>[0]
+  readonly has?: RegExp
+  readonly never?: RegExp
+}
+
 /** What the chart is before anything is installed: valid, and deaf to nonsense. */
 export const checkChart = async ({ claim }: Report) => {
   const lint = await run('helm', ['lint', '--strict', chart, '--values', e2eValues])
@@ -67,6 +83,11 @@ export const checkChart = async ({ claim }: Report) => {
     checkEveryContainer(name, rendered.stdout, claim)
   }
   await checkScripts(claim)
+  for (const { what, values, has, never } of rendered) {
+    const { code, stdout, stderr } = await render(...setValues(values))
+    const right = code === 0 && (has?.test(stdout) ?? true) && !(never?.test(stdout) ?? false)
+    claim(what, right, stderr.trim())
+  }
   for (const { values, says } of refused) {
     const rendered = await render(...setValues(values))
     const told = rendered.code !== 0 && rendered.stderr.includes(says)

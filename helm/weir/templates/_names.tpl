@@ -19,6 +19,12 @@ app.kubernetes.io/instance: {{ $.Release.Name }}
 app.kubernetes.io/component: {{ index . 1 }}
 {{- end -}}
 
+{{/* The labels of pods in a template: without those of the chart's version, which would restart every pod, the database's too. */}}
+{{- define "weir.podLabels" -}}
+{{ include "weir.selectorLabels" . }}
+app.kubernetes.io/part-of: weir
+{{- end -}}
+
 {{- define "weir.labels" -}}
 {{- $ := index . 0 -}}
 {{ include "weir.selectorLabels" . }}
