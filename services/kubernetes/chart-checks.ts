@@ -58,6 +58,11 @@ const rendered: readonly RenderedCase[] = [
     values: {},
     never: /^ {8}(helm\.sh\/chart|app\.kubernetes\.io\/version):/m,
   },
+  {
+    what: 'an autoscaled Deployment that is not there yet begins with minReplicas',
+    values: { 'limiter.autoscaling.enabled': true, 'limiter.autoscaling.minReplicas': 4 },
+    has: /^ {2}replicas: 4$/m,
+  },
 ]
 
 type RenderedCase = {

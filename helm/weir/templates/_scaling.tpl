@@ -1,6 +1,7 @@
 {{/*
 The number of pods of a component's Deployment; called with (list $ "limiter" values). With a HorizontalPodAutoscaler it is the
-autoscaler's: then the live number is left as it is, because leaving the field out would set it to 1 at the moment of switching it on.
+autoscaler's: then the live number is left as it is, because leaving the field out would set it to 1 at the moment of switching it on, and
+at a rollback to a revision without it.
 */}}
 {{- define "weir.replicas" -}}
 {{- $ := index . 0 -}}
@@ -9,9 +10,7 @@ autoscaler's: then the live number is left as it is, because leaving the field o
 replicas: {{ $values.replicas }}
 {{- else -}}
 {{- $live := lookup "apps/v1" "Deployment" $.Release.Namespace (printf "%s-%s" (include "weir.fullname" $) (index . 1)) -}}
-{{- if $live -}}
-replicas: {{ max $live.spec.replicas $values.autoscaling.minReplicas }}
-{{- end -}}
+replicas: {{ max (dig "spec" "replicas" 0 $live) $values.autoscaling.minReplicas }}
 {{- end -}}
 {{- end -}}
 
