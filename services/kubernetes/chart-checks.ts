@@ -46,6 +46,14 @@ const refused = [
   { values: { 'api.enabled': false, 'limiter.mode': 'both' }, says: 'no pod to put a sidecar into' },
   { values: { 'limiter.tls.existingSecret': 'certificates' }, says: 'api.limiter.tls.existingSecret is not set' },
   {
+    values: { 'limiter.tls.existingSecret': 'certificates', 'limiter.mode': 'both' },
+    says: 'by which the limiters are known to `helm test`',
+  },
+  {
+    values: { 'limiter.tls.existingSecret': 'certificates', 'api.enabled': false },
+    says: 'by which the limiters are known to `helm test`',
+  },
+  {
     values: {
       'redis.embedded.enabled': false,
       'redis.external.url': 'rediss://host',
@@ -80,6 +88,11 @@ const rendered: readonly RenderedCase[] = [
     what: 'drainSeconds 0 is no hook, because the API server knows no sleep of 0 s',
     args: setValues({ 'limiter.drainSeconds': 0, 'api.drainSeconds': 0 }),
     never: /sleep: \{/,
+  },
+  {
+    what: 'there is no helm test with existingPolicies, which have no domain for it',
+    args: setValues({ existingPolicies: 'mine' }),
+    never: /helm\.sh\/hook: test/,
   },
 ]
 

@@ -58,6 +58,11 @@ helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version | replace "+" "_" 
 {{- if has .Values.limiter.mode (list "service" "both") }}true{{ end -}}
 {{- end -}}
 
+{{/* `helm test` counts in a domain that only policies of the chart's own have. */}}
+{{- define "weir.hasTest" -}}
+{{- if and .Values.tests.enabled (not .Values.existingPolicies) }}true{{ end -}}
+{{- end -}}
+
 {{- define "weir.hasSidecar" -}}
 {{- if and .Values.api.enabled (has .Values.limiter.mode (list "sidecar" "both")) }}true{{ end -}}
 {{- end -}}
