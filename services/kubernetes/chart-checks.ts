@@ -17,9 +17,13 @@ const refused = [
   { values: { 'limiter.mode': 'deployment' }, says: "must be one of 'service', 'sidecar', 'both'" },
   { values: { 'limiter.replicas': 0 }, says: '/limiter/replicas' },
   { values: { 'api.trustedProxies[0]': '0.0.0.0/0' }, says: '/api/trustedProxies/0' },
+  { values: { 'api.trustedProxies[0]': '10.0.0.0/99' }, says: '/api/trustedProxies/0' },
+  { values: { 'api.trustedProxies[0]': 'fd00::/129' }, says: '/api/trustedProxies/0' },
+  { values: { 'redis.embedded.primaries': 2 }, says: '/redis/embedded/primaries' },
   { values: { 'policies[0].policies[0].capacty': 3 }, says: "'capacty' not allowed" },
   { values: { 'ingress.enabled': true }, says: 'ingress.enabled needs api.trustedProxies' },
   { values: { 'gatewayRoute.enabled': true }, says: 'gatewayRoute.enabled needs api.trustedProxies' },
+  { values: { 'gatewayRoute.enabled': true }, says: 'gatewayRoute.enabled needs gatewayRoute.parentRefs' },
   { values: { 'redis.embedded.enabled': false }, says: 'there is no Redis: set redis.external.url' },
   { values: { 'redis.external.url': 'redis://host' }, says: 'set redis.embedded.enabled to false' },
   {
@@ -93,6 +97,16 @@ const rendered: readonly RenderedCase[] = [
     what: 'there is no helm test with existingPolicies, which have no domain for it',
     args: setValues({ existingPolicies: 'mine' }),
     never: /helm\.sh\/hook: test/,
+  },
+  {
+    what: 'trusted proxies may be blocks of either family',
+    args: setValues({ 'api.trustedProxies[0]': '10.1.2.0/24', 'api.trustedProxies[1]': 'fd00:1::/128' }),
+    has: /value: "10\.1\.2\.0\/24,fd00:1::\/128"/,
+  },
+  {
+    what: 'sidecars on a socket have no certificates made for them',
+    args: setValues({ 'limiter.mode': 'sidecar', 'limiter.tls.issuerRef.name': 'internal' }),
+    never: /^kind: Certificate$/m,
   },
 ]
 
