@@ -46,9 +46,12 @@ export const chargeNano = ({ deficitNano, atUs }: Bucket, costNano: number): Buc
   atUs,
 })
 
+/** How many times in a row the bucket can pay the cost, which is not 0. */
+export const timesHeld = ({ deficitNano }: Bucket, { capacityTokens }: Rule, costTokens: number) =>
+  floorDivide(Math.max(0, nanoTokens(capacityTokens) - deficitNano), nanoTokens(costTokens))
+
 /** Whole tokens that the bucket holds. */
-export const tokensLeft = (bucket: Bucket, { capacityTokens }: Rule) =>
-  Math.max(0, floorDivide(capacityTokens * NANO - bucket.deficitNano, NANO))
+export const tokensLeft = (bucket: Bucket, rule: Rule) => timesHeld(bucket, rule, 1)
 
 /** Microseconds until the bucket holds the cost, which is at most its capacity. */
 export const untilHoldsUs = (bucket: Bucket, rule: Rule, costTokens: number) =>

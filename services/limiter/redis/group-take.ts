@@ -3,7 +3,7 @@ import type { AskedBucket, Reading, Take } from '../core/store.ts'
 import type { Ask } from './ask.ts'
 import type { Credit, Credits } from './credits.ts'
 import type { Answered, Late } from './lane.ts'
-import type { Replayed } from './replay.ts'
+import { type Replayed, unseen } from './replay.ts'
 import type { Placed } from './shards.ts'
 
 /** The buckets of one group that a take asks, and where they are. */
@@ -106,12 +106,6 @@ export const createGroupTakes = ({ ask }: Pick<Ask, 'ask'>, credits: Credits): G
     },
   }
 }
-
-const unseen = (buckets: readonly AskedBucket[]): Replayed => ({
-  granted: false,
-  replayed: false,
-  readings: buckets.map(() => ({ bucket: { deficitNano: 0, atUs: 0 }, held: true })),
-})
 
 const lateOf = async (answered: Answered): Promise<Late> =>
   answered.ok ? { kind: 'ran', value: answered.value } : answered.late

@@ -5,7 +5,7 @@ import type { Debit, DebitOutcome, RemoteStore } from '../share/debit.ts'
 import { type AskOptions, createAsk } from './ask.ts'
 import { createCredits } from './credits.ts'
 import { createGroupTakes, type GroupBuckets, type Payment } from './group-take.ts'
-import type { Replayed } from './replay.ts'
+import { full, type Replayed, unseen } from './replay.ts'
 import { boundedName, type Shards } from './shards.ts'
 
 type Options = AskOptions & {
@@ -40,7 +40,7 @@ export const createRedisStore = ({ deadlineMs, ...options }: Options): RemoteSto
         const seen = await groups.look(part, payment, deadlineUs)
         return {
           part,
-          value: seen.ok ? seen.value : { granted: false, replayed: false, readings: part.buckets.map(full) },
+          value: seen.ok ? seen.value : unseen(part.buckets),
         }
       }),
     )
@@ -124,8 +124,6 @@ export const createRedisStore = ({ deadlineMs, ...options }: Options): RemoteSto
     },
   }
 }
-
-const full = (): Reading => ({ bucket: { deficitNano: 0, atUs: 0 }, held: true })
 
 const debited = (before: Reading, { capacityTokens }: Rule, nano: number): Reading => {
   const { deficitNano, atUs } = before.bucket

@@ -1,4 +1,4 @@
-import { type Bucket, charge, holds, nanoTokens } from '../../bucket/bucket.ts'
+import { type Bucket, charge, holds, timesHeld } from '../../bucket/bucket.ts'
 import type { AskedBucket, Reading } from '../core/store.ts'
 import type { OperationResult } from './take-script.ts'
 
@@ -32,10 +32,14 @@ export const replay = (
 }
 
 /** A bucket in shadow stops paying when it holds the cost no more. */
-const chargedTimes = (bucket: Bucket, { capacityTokens }: AskedBucket['rule'], cost: number, times: number) => {
-  if (times === 0 || cost === 0) return bucket
-  const leftNano = Math.max(0, nanoTokens(capacityTokens) - bucket.deficitNano)
-  // Exact, unlike rounding a quotient.
-  const affordable = (leftNano - (leftNano % nanoTokens(cost))) / nanoTokens(cost)
-  return charge(bucket, Math.min(times, affordable) * cost)
-}
+const chargedTimes = (bucket: Bucket, rule: AskedBucket['rule'], cost: number, times: number) =>
+  times === 0 || cost === 0 ? bucket : charge(bucket, Math.min(times, timesHeld(bucket, rule, cost)) * cost)
+
+/** What is said of buckets that nobody could look at: that they are full. */
+export const unseen = (buckets: readonly AskedBucket[]): Replayed => ({
+  granted: false,
+  replayed: false,
+  readings: buckets.map(full),
+})
+
+export const full = (): Reading => ({ bucket: { deficitNano: 0, atUs: 0 }, held: true })

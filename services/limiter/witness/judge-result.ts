@@ -1,4 +1,4 @@
-import { nanoTokens } from '../../bucket/bucket.ts'
+import { nanoTokens, timesHeld } from '../../bucket/bucket.ts'
 import type { Rule } from '../../bucket/rule.ts'
 import type { AskedBucket } from '../core/store.ts'
 import { isOlder, leastMissingNano, type Span, type Told, type Witness } from './witness.ts'
@@ -76,15 +76,9 @@ const veto = ({ kind, buckets, cost }: Operation, result: Result, losses: readon
   const before = result.before.map((told, index) => losses[index]?.shown ?? told)
   if (kind !== 'take' || result.replayed || cost === 0) return { ...result, before }
   const payable = buckets.map((asked, index) =>
-    asked.enforced ? affordable(asked, before[index] ?? NEVER_TOLD, cost) : Number.POSITIVE_INFINITY,
+    asked.enforced ? timesHeld((before[index] ?? NEVER_TOLD).bucket, asked.rule, cost) : Number.POSITIVE_INFINITY,
   )
   return { ...result, before, granted: Math.min(result.granted, ...payable) }
-}
-
-const affordable = ({ rule }: AskedBucket, { bucket }: Told, cost: number) => {
-  const leftNano = Math.max(0, nanoTokens(rule.capacityTokens) - bucket.deficitNano)
-  // Exact, unlike rounding a quotient.
-  return (leftNano - (leftNano % nanoTokens(cost))) / nanoTokens(cost)
 }
 
 const paid = ({ kind, cost, extraNano = 0 }: Operation, result: Result, asked: AskedBucket, shown: Told) => {
@@ -92,7 +86,7 @@ const paid = ({ kind, cost, extraNano = 0 }: Operation, result: Result, asked: A
   if (kind === 'debit') return nanoTokens(cost) + extraNano
   if (cost === 0) return 0
   // A bucket in shadow pays as long as it holds the cost.
-  const times = asked.enforced ? result.granted : Math.min(result.granted, affordable(asked, shown, cost))
+  const times = asked.enforced ? result.granted : Math.min(result.granted, timesHeld(shown.bucket, asked.rule, cost))
   return nanoTokens(times * cost)
 }
 
