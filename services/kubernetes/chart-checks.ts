@@ -16,6 +16,8 @@ const refused = [
   { values: { 'limiter.replica': 3 }, says: "additional properties 'replica' not allowed" },
   { values: { 'limiter.mode': 'deployment' }, says: "must be one of 'service', 'sidecar', 'both'" },
   { values: { 'limiter.replicas': 0 }, says: '/limiter/replicas' },
+  { values: { 'image.digest': 'sha256:abc' }, says: "/image/digest': 'sha256:abc' does not match pattern" },
+  { values: { 'redis.embedded.image.digest': 'latest' }, says: '/redis/embedded/image/digest' },
   { values: { 'api.trustedProxies[0]': '0.0.0.0/0' }, says: '/api/trustedProxies/0' },
   { values: { 'api.trustedProxies[0]': '10.0.0.0/99' }, says: '/api/trustedProxies/0' },
   { values: { 'api.trustedProxies[0]': 'fd00::/129' }, says: '/api/trustedProxies/0' },
@@ -71,6 +73,8 @@ const refused = [
   { values: { 'limiter.autoscaling.minReplicas': 20 }, says: 'minReplicas is 20, more than maxReplicas, 10' },
 ] as const
 
+const digestOf = (digit: string) => `sha256:${digit.repeat(64)}`
+
 /** Values that are easily rendered wrongly, and a pattern that the manifests must have, or must not have. */
 const rendered: readonly RenderedCase[] = [
   {
@@ -102,6 +106,17 @@ const rendered: readonly RenderedCase[] = [
     what: 'trusted proxies may be blocks of either family',
     args: setValues({ 'api.trustedProxies[0]': '10.1.2.0/24', 'api.trustedProxies[1]': 'fd00:1::/128' }),
     has: /value: "10\.1\.2\.0\/24,fd00:1::\/128"/,
+  },
+  {
+    what: 'an image that has a digest is named by it alone, wherever it runs',
+    args: setValues({
+      'limiter.mode': 'both',
+      'image.digest': digestOf('a'),
+      'redis.embedded.image.digest': digestOf('b'),
+      'database.embedded.image.digest': digestOf('c'),
+    }),
+    has: /(?=[^]*image: weir@sha256:a{64}\n)(?=[^]*image: redis@sha256:b{64}\n)(?=[^]*image: postgres@sha256:c{64}\n)/,
+    never: /image: [^@\n]*$/m,
   },
   {
     what: 'sidecars on a socket have no certificates made for them',

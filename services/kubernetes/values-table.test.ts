@@ -29,6 +29,10 @@ test("the README's table is what values.yaml says (npm run chart writes it)", ()
   expect(read('README.md')).toContain(formatValues(values))
 })
 
+test('every value says what it is', () => {
+  expect(values.filter(({ description }) => description === '').map(({ path }) => path)).toEqual([])
+})
+
 test.each(copiedFiles)('the chart has %s as it is (npm run chart copies it)', (from, to) => {
   expect(readFileSync(new URL(`../../${to}`, import.meta.url), 'utf8')).toBe(
     readFileSync(new URL(`../../${from}`, import.meta.url), 'utf8'),

@@ -27,7 +27,9 @@ const PLAIN: Readonly<Record<string, string>> = {
   replicasPerPrimary: 'Redis that follow each primary and take over from it.',
   fallbackRefill: 'Of that local bucket.',
   name: "The chart's full name if empty and created.",
-  image: 'repository, tag and pullPolicy.',
+  repository: 'Of the image, with its registry.',
+  tag: 'Of the image.',
+  pullPolicy: 'Always, IfNotPresent or Never.',
 }
 
 const valuesOf = ({ key, value }: Pair, parent: string, above: string): readonly Value[] => {
@@ -49,7 +51,7 @@ const valuesOf = ({ key, value }: Pair, parent: string, above: string): readonly
 }
 
 /** Written as a whole and not value by value. */
-const isWhole = (name: string) => name === 'resources' || name === 'image' || name === 'labels'
+const isWhole = (name: string) => name === 'resources' || name === 'labels'
 
 const commentOf = (key: unknown) => cleaned(isScalar(key) ? (key.commentBefore ?? '') : '')
 

@@ -34,8 +34,14 @@ app.kubernetes.io/part-of: weir
 helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version | replace "+" "_" }}
 {{- end -}}
 
+{{/* By its digest if there is one: a tag beside it would be ignored, and might tell of another version. Called with an image and its tag. */}}
+{{- define "weir.imageReference" -}}
+{{- $image := index . 0 -}}
+{{ $image.repository }}{{ if $image.digest }}@{{ $image.digest }}{{ else }}:{{ index . 1 }}{{ end }}
+{{- end -}}
+
 {{- define "weir.image" -}}
-{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{ include "weir.imageReference" (list .Values.image (default .Chart.AppVersion .Values.image.tag)) }}
 {{- end -}}
 
 {{- define "weir.serviceAccount" -}}
