@@ -115,7 +115,7 @@ const rendered: readonly RenderedCase[] = [
       'redis.embedded.image.digest': digestOf('b'),
       'database.embedded.image.digest': digestOf('c'),
     }),
-    has: /(?=[^]*image: weir@sha256:a{64}\n)(?=[^]*image: redis@sha256:b{64}\n)(?=[^]*image: postgres@sha256:c{64}\n)/,
+    has: /(?=[\s\S]*image: weir@sha256:a{64}\n)(?=[\s\S]*image: redis@sha256:b{64}\n)(?=[\s\S]*image: postgres@sha256:c{64}\n)/,
     never: /image: [^@\n]*$/m,
   },
   {
