@@ -43,10 +43,9 @@ export const createWitnessedRun = ({ run, witnesses, monotonicUs }: Options): Ru
       const operation = told[index]
       if (result === undefined || operation === undefined) return undefined
       const learned = witnesses.learn(operation, result, span, reply.lineage)
-      if (learned.lost.length > 0) {
-        hasChanged = true
-        lost.push({ operation, buckets: learned.lost })
-      }
+      if (learned === undefined) return result
+      hasChanged = true
+      lost.push({ operation, buckets: learned.lost })
       return learned.result
     }
     return { reply: { ...reply, results: reply.results.map(learn) }, lost }

@@ -40,28 +40,39 @@ export const judgeResult = (
 ): Judged => {
   const losses = operation.buckets.map((asked, index) => {
     const witness = witnesses[index]
-    return witness && lossOf(witness, asked, result.before[index] ?? NEVER_TOLD, span, ruleHash)
+    return witness && lossOf(witness, asked, result.before[index] ?? NEVER_TOLD, span, ruleHash(asked.rule))
   })
   const lost = operation.buckets.filter((_, index) => losses[index] !== undefined)
   const reported = lost.length > 0 ? veto(operation, result, losses) : result
   const left = operation.buckets.map((asked, index) => {
     const told = result.before[index] ?? NEVER_TOLD
     const { truth, shown } = losses[index] ?? { truth: told, shown: told }
-    return after(operation, asked, truth, paid(operation, reported, asked, shown), ruleHash)
+    return after(operation, asked, truth, paid(operation, reported, asked, shown), ruleHash(asked.rule))
   })
   return { result: reported, left, lost }
 }
 
 const NEVER_TOLD: Told = { bucket: { deficitNano: 0, atUs: 0 }, epoch: 0, grantedTokens: 0, ruleHash: -1 }
 
+/** The bucket after an operation about which the store has forgotten nothing. `ruleHash`: of the rule that the bucket is asked by. */
+export const stateAfter = (operation: Operation, result: Result, asked: AskedBucket, told: Told, ruleHash: number) =>
+  after(operation, asked, told, paid(operation, result, asked, told), ruleHash)
+
 /** `truth`: the bucket as far as anybody knows; `shown`: the emptier of that and what the store decided by. */
 type Loss = { readonly truth: Told; readonly shown: Told }
 
-const lossOf = (witness: Witness, asked: AskedBucket, told: Told, span: Span, ruleHash: RuleHash): Loss | undefined => {
+/** What the store has forgotten of the bucket; undefined: nothing. */
+export const lossOf = (
+  witness: Witness,
+  asked: AskedBucket,
+  told: Told,
+  span: Span,
+  ruleHash: number,
+): Loss | undefined => {
   const { deficitNano, atUs } = told.bucket
   // The usual case, for which nothing need be computed: as empty as it was, or emptier.
   if (told.epoch === witness.epoch && deficitNano >= witness.bucket.deficitNano) return undefined
-  const missing = leastMissingNano(witness, { rule: asked.rule, ruleHash: ruleHash(asked.rule) }, told, span)
+  const missing = leastMissingNano(witness, { rule: asked.rule, ruleHash }, told, span)
   const lostEpoch = missing > 0 && isOlder(told.epoch, witness.epoch)
   if (!lostEpoch && missing <= deficitNano) return undefined
   const { epoch } = witness
@@ -90,17 +101,16 @@ const paid = ({ kind, cost, extraNano = 0 }: Operation, result: Result, asked: A
   return nanoTokens(times * cost)
 }
 
-const after = ({ kind }: Operation, { rule }: AskedBucket, told: Told, paidNano: number, ruleHash: RuleHash): Told => {
+const after = ({ kind }: Operation, { rule }: AskedBucket, told: Told, paidNano: number, ruleHash: number): Told => {
   const { deficitNano, atUs } = told.bucket
-  const hash = ruleHash(rule)
   const epoch = (told.epoch + 1) % 65_536
-  if (kind === 'reset') return { bucket: { deficitNano: 0, atUs }, epoch, grantedTokens: 0, ruleHash: hash }
+  if (kind === 'reset') return { bucket: { deficitNano: 0, atUs }, epoch, grantedTokens: 0, ruleHash }
   if (paidNano === 0) return told
   return {
     bucket: { deficitNano: Math.min(deficitNano + paidNano, nanoTokens(rule.capacityTokens)), atUs },
     // Who charges by another rule than the last begins a new epoch: what was seen before says nothing any more.
-    epoch: told.ruleHash === hash ? told.epoch : epoch,
+    epoch: told.ruleHash === ruleHash ? told.epoch : epoch,
     grantedTokens: told.grantedTokens + Math.floor(paidNano / nanoTokens(1)),
-    ruleHash: hash,
+    ruleHash,
   }
 }
