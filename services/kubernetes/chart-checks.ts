@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { chart, e2eValues, setValues } from './installation.ts'
+import { checkNetworkPolicies } from './network-policies.ts'
 import type { Report } from './report.ts'
 import { run } from './shell.ts'
 
@@ -148,6 +149,7 @@ export const checkChart = async ({ claim }: Report) => {
     checkEveryContainer(name, rendered.stdout, claim)
   }
   await checkScripts(claim)
+  await checkNetworkPolicies(render, claim)
   for (const { what, args, has, never } of rendered) {
     const { code, stdout, stderr } = await render(...args)
     const right = code === 0 && (has?.test(stdout) ?? true) && !(never?.test(stdout) ?? false)

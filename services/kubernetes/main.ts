@@ -1,8 +1,9 @@
 // npm run e2e: the chart on a real Kubernetes, step by step; the last line is `N passed, N failed`. Arguments name the steps to run
-// after the installation (callers scaling upgrades faults sidecar), all of them if there are none.
+// after the installation (callers encrypted scaling upgrades faults sidecar), all of them if there are none.
 import { checkCallers } from './callers.ts'
 import { checkChart } from './chart-checks.ts'
 import type { Cluster } from './cluster.ts'
+import { checkEncrypted } from './encrypted.ts'
 import { checkFaults } from './faults.ts'
 import { type FoundCluster, findCluster } from './find-cluster.ts'
 import { installFirst } from './first-install.ts'
@@ -17,7 +18,7 @@ import { checkUpgrades } from './upgrades.ts'
 const NAMESPACE = 'weir-e2e'
 const KEYS = 12
 
-const steps = ['callers', 'scaling', 'upgrades', 'faults', 'sidecar'] as const
+const steps = ['callers', 'encrypted', 'scaling', 'upgrades', 'faults', 'sidecar'] as const
 type Step = (typeof steps)[number]
 
 const wanted = process.argv.slice(2)
@@ -36,17 +37,20 @@ const giveKeys = async (installation: Installation) => {
 const runOn = async (cluster: Cluster, report: Report) => {
   await report.step('the chart, before it is installed', () => checkChart(report))
   await using installation = await openInstallation(cluster, NAMESPACE, report)
-  const isInstalled = await report.step('installed from nothing', () => installFirst(installation))
-  if (!isInstalled) return report.claim('what needs an installation was not run', false)
   const diagnosed = async (name: string, work: () => Promise<void>) => {
-    if (!(await report.step(name, work))) await diagnose(installation)
+    const held = await report.step(name, work)
+    if (!held) await diagnose(installation)
+    return held
   }
+  const isInstalled = await diagnosed('installed from nothing', () => installFirst(installation))
+  if (!isInstalled) return report.claim('what needs an installation was not run', false)
   if (isWanted('callers')) await diagnosed('who is charged', () => checkCallers(installation))
   let keys: readonly string[] = []
   await diagnosed('keys', async () => {
     keys = await giveKeys(installation)
   })
-  const [a = '', b = '', c = '', d = '', e = '', ...others] = keys
+  const [a = '', b = '', c = '', d = '', e = '', f = '', ...others] = keys
+  if (isWanted('encrypted')) await diagnosed('encrypted', () => checkEncrypted(installation, f))
   if (isWanted('scaling')) await diagnosed('exact while scaling', () => checkScaling(installation, a))
   if (isWanted('upgrades')) await diagnosed('upgrades under load', () => checkUpgrades(installation, b))
   if (isWanted('faults')) await diagnosed('faults', () => checkFaults(installation, others))
@@ -68,6 +72,10 @@ const diagnose = async ({ kubectl, report: { say } }: Installation) => {
     const selector = `app.kubernetes.io/component=${component},app.kubernetes.io/instance=${release}`
     const logs = await kubectl.try('logs', '--selector', selector, '--all-containers', '--tail=4', '--prefix')
     say(logs.stdout.slice(-3_000))
+    for (const { name } of (await kubectl.pods(component)).filter(({ restarts }) => restarts > 0)) {
+      const options = ['--container', component, '--previous', '--tail=4']
+      say(`${name} before it was restarted:\n${(await kubectl.try('logs', name, ...options)).stdout.slice(-3_000)}`)
+    }
   }
 }
 

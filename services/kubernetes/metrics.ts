@@ -18,6 +18,7 @@ export const sumOf = (series: Series, name: RegExp) =>
   [...series].reduce((sum, [text, value]) => (name.test(text) ? sum + value : sum), 0)
 
 export const DECIDED_BY_SHARE = /^weir_decisions_total\{.*basis="(?:share|store_unavailable)"/
+export const DECIDED_BY_LIMITER = /^weir_api_gate_duration_seconds_count\{.*source="limiter"/
 export const DECIDED_BY_FALLBACK = /^weir_api_gate_duration_seconds_count\{.*source="fallback"/
 
 const ADMIN_PORTS = { limiter: 9091, api: 9092 } as const

@@ -6,7 +6,8 @@ import { watchDecisions } from './metrics.ts'
 import { claimExact } from './verdicts.ts'
 
 const RATE_PER_S = 40
-const STEADY_MS = 8_000
+/** With the scaling itself, several minutes in all. */
+const STEADY_MS = 30_000
 const MOST_LIMITERS = 5
 
 /** One bucket under a steady load while limiter and API pods come and go, by hand and by the autoscaler. */

@@ -49,10 +49,14 @@ export const createConnection = ({ address, credentials, randomness, onError }: 
   return {
     call: async (command, ...args) => (await send(client, command, args)).reply,
     callOver: (command, ...args) => send(client, command, args),
-    // ioredis rejects with what followed from the error, not with the error.
+    // ioredis rejects with what followed from the error, not with the error. While a cluster is not up it tries again by itself, and its
+    // promise of before is never settled.
     connect: () =>
-      client.connect().catch((error: unknown) => {
-        throw lastError ?? (error instanceof Error ? reasonOf(error) : error)
+      new Promise((resolve, reject) => {
+        client.once('ready', resolve)
+        client
+          .connect()
+          .catch((error: unknown) => reject(lastError ?? (error instanceof Error ? reasonOf(error) : error)))
       }),
     lastError: () => lastError,
     [Symbol.asyncDispose]: async () => {

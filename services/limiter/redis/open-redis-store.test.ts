@@ -249,6 +249,17 @@ describe('LIMITER_STORE may name', () => {
   })
 })
 
+test('a cluster that is not up yet is waited for', async () => {
+  // With a slot that is nobody's it is not up, and says so; it knows its own address.
+  const options = ['--cluster-require-full-coverage', 'yes', '--cluster-announce-ip', '127.0.0.1']
+  await using node = await startClusterNode('redis-server', ...options)
+  redisCli(node.port, 'CLUSTER', 'ADDSLOTSRANGE', '0', '16382')
+  const opening = tryToOpen(`redis-cluster://127.0.0.1:${node.port}`)
+  await until(() => redisCli(node.port, 'INFO', 'commandstats').includes('cmdstat_cluster|info'))
+  redisCli(node.port, 'CLUSTER', 'ADDSLOTS', '16383')
+  await expectToCount(await opening)
+})
+
 test('a lone node of a cluster, addressed as one server, runs no two slots in one call', async () => {
   await using redis = await startRedis('--cluster-enabled', 'yes')
   redisCli(redis.port, 'CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
