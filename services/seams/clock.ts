@@ -8,4 +8,7 @@ export const systemWallClock: WallClock = {
   nowUs: () => Date.now() * 1000,
 }
 
+// Read once: the global is a getter.
+const { performance } = globalThis
+
 export const systemMonotonicClock: MonotonicClock = { monotonicUs: () => Math.floor(performance.now() * 1000) }

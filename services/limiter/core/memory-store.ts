@@ -1,4 +1,5 @@
 import { type Bucket, charge, holds, refill, untilFullUs } from '../../bucket/bucket.ts'
+import { roundOf } from './round.ts'
 import {
   type AskedBucket,
   type BucketKey,
@@ -26,7 +27,7 @@ const bytesOf = (key: string) => key.length * 2
 
 /** How many groups are looked at when one must go, and when none must. */
 const EVICTION_SAMPLE = 16
-const SWEEP_SAMPLE = 2
+const SWEEP_SAMPLE = 4
 
 export type MemoryStoreStats = {
   readonly groups: number
@@ -49,8 +50,8 @@ type Options = {
 /** Buckets in this process. A take runs in one step of the event loop, so it is atomic over all its buckets. */
 export const createMemoryStore = (options: Options): MemoryStore => {
   const { nowUs, maxGroups = MAX_GROUPS, maxBytes = MAX_BYTES } = options
-  // In the order in which they were last looked at for eviction.
   const groups = new Map<GroupKey, Group>()
+  const nextGroup = roundOf(groups)
   let bytes = 0
   let evictedGroups = 0
   let evictedBuckets = 0
@@ -109,18 +110,15 @@ export const createMemoryStore = (options: Options): MemoryStore => {
     }
   }
 
-  /** Forgets those of the next few groups that are full again. The others come last from now on; gives the fullest of them. */
+  /** Forgets those of the next few groups that are full again; gives the fullest of the others. */
   const sweep = (count: number, now: number) => {
     let fullest: readonly [GroupKey, Group] | undefined
-    let looked = 0
-    for (const [key, group] of groups) {
-      if (looked === count) break
-      looked += 1
-      groups.delete(key)
-      if (group.fullAtUs > now) {
-        groups.set(key, group)
-        if (fullest === undefined || group.fullAtUs < fullest[1].fullAtUs) fullest = [key, group]
-      } else bytes -= group.bytes
+    for (let looked = 0; looked < count; looked += 1) {
+      const next = nextGroup()
+      if (next === undefined) break
+      const [key, group] = next
+      if (group.fullAtUs <= now) removeGroup(key, group)
+      else if (fullest === undefined || group.fullAtUs < fullest[1].fullAtUs) fullest = next
     }
     return fullest
   }

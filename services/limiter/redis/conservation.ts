@@ -1,4 +1,5 @@
 import { type Bucket, refill } from '../../bucket/bucket.ts'
+import { roundOf } from '../core/round.ts'
 import type { AskedBucket } from '../core/store.ts'
 import {
   type OperationResult,
@@ -39,13 +40,14 @@ type Left = Bucket & {
  */
 export const createConservationCheck = (violated: (violation: Violation) => void, monotonicUs: () => number) => {
   const left = new Map<string, Left>()
+  const oldest = roundOf(left)
   let passedBy = 0
 
   const remember = (key: string, value: Left) => {
     if (!left.has(key) && left.size >= MAX_GROUPS) {
       passedBy += 1
       if (passedBy % REPLACE_ONE_IN !== 0) return
-      for (const oldest of left.keys().take(1)) left.delete(oldest)
+      left.delete(oldest()?.[0] ?? key)
     }
     left.set(key, value)
   }

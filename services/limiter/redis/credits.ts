@@ -1,4 +1,5 @@
 import { type Bucket, refill } from '../../bucket/bucket.ts'
+import { roundOf } from '../core/round.ts'
 import type { AskedBucket } from '../core/store.ts'
 
 /** Credit is forgotten, and a token with it, when it is older or when there is more of it. */
@@ -31,6 +32,7 @@ type Account = { readonly credits: Credit[]; readonly after: Bucket; readonly ke
 export const createCredits = (monotonicUs: () => number): Credits => {
   // In the order of the last payment.
   const accounts = new Map<string, Account>()
+  const oldest = roundOf(accounts)
 
   const open = (asked: AskedBucket) => {
     const account = accounts.get(asked.name)
@@ -53,7 +55,7 @@ export const createCredits = (monotonicUs: () => number): Credits => {
     accounts.delete(asked.name)
     accounts.set(asked.name, account)
     if (accounts.size <= MAX_BUCKETS) return
-    for (const oldest of accounts.keys().take(1)) accounts.delete(oldest)
+    accounts.delete(oldest()?.[0] ?? asked.name)
   }
 
   return {

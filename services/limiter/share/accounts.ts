@@ -1,4 +1,5 @@
 import { type Bucket, chargeNano, nanoTokens, refill } from '../../bucket/bucket.ts'
+import { roundOf } from '../core/round.ts'
 import type { AskedBucket } from '../core/store.ts'
 import { stretchedNano } from '../core/stretched.ts'
 
@@ -52,6 +53,7 @@ type Options = {
 /** What this limiter has admitted alone, bucket by bucket, until the store has been charged for it. */
 export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_ACCOUNTS }: Options): Accounts => {
   const accounts = new Map<string, Account>()
+  const next = roundOf(accounts)
   let evicted = 0
 
   const openAccount = (asked: AskedBucket, { local, stretch }: Share) => {
@@ -72,7 +74,7 @@ export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_AC
   }
 
   const evict = () => {
-    const sample = accounts.entries().take(EVICTION_SAMPLE).toArray()
+    const sample = Array.from({ length: EVICTION_SAMPLE }, next).filter((one) => one !== undefined)
     const [fullest] = sample.toSorted(([, a], [, b]) => a.local.deficitNano - b.local.deficitNano)
     if (fullest === undefined) return
     accounts.delete(fullest[0])

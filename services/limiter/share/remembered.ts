@@ -1,4 +1,5 @@
 import { type Bucket, refill } from '../../bucket/bucket.ts'
+import { roundOf } from '../core/round.ts'
 import type { AskedBucket, Reading } from '../core/store.ts'
 
 /** Beyond it the bucket that was asked for the first time longest ago is forgotten. */
@@ -33,9 +34,10 @@ export type Remembered = {
 /** What the store last said of each bucket that is not full, and who spent it. */
 export const createRemembered = (monotonicUs: () => number, maxBuckets = MAX_BUCKETS): Remembered => {
   const entries = new Map<string, Entry>()
+  const oldest = roundOf(entries)
 
   const add = (name: string, bucket: Bucket, grantedTokens: number, nowUs: number) => {
-    for (const oldest of entries.keys().take(entries.size >= maxBuckets ? 1 : 0)) entries.delete(oldest)
+    if (entries.size >= maxBuckets) entries.delete(oldest()?.[0] ?? name)
     const entry: Entry = {
       bucket,
       grantedTokens,

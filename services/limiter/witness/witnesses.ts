@@ -1,5 +1,6 @@
 import { type Bucket, holds, refill } from '../../bucket/bucket.ts'
 import type { Rule } from '../../bucket/rule.ts'
+import { roundOf } from '../core/round.ts'
 import type { AskedBucket, Reading } from '../core/store.ts'
 import {
   type Judged,
@@ -86,6 +87,7 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] extends Bucket ? Mutable<Buck
 export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKETS }: Options): Witnesses => {
   // In the order in which they were first seen since they were full.
   const entries = new Map<string, Entry>()
+  const oldest = roundOf(entries)
   /** Of the buckets of one operation. */
   const known: (Entry | undefined)[] = []
   let [losses, vetoes, taught, localRefusals] = [0, 0, 0, 0]
@@ -101,7 +103,7 @@ export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKET
       return
     }
     if (known === undefined) {
-      for (const oldest of entries.keys().take(entries.size >= maxBuckets ? 1 : 0)) entries.delete(oldest)
+      if (entries.size >= maxBuckets) entries.delete(oldest()?.[0] ?? name)
       entries.set(name, { witness: witnessOf(left, span), rule, lineage })
       return
     }
