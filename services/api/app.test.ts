@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { allowed, denied, exchange, makeKey, nobodyCounted, openApp, reader, stranger, writer } from './app.fixture.ts'
@@ -242,6 +243,16 @@ describe('bodies', () => {
       expect([answer.status, answer.code]).toEqual([415, 'media_type_unsupported'])
     },
   )
+
+  test('a body that is encoded: 415, which names what is read; one that says that it is not is read', async () => {
+    await using api = await openApp()
+    const zipped = await post(api.url, new Uint8Array(gzipSync('{}')), { ...json, 'content-encoding': 'gzip' })
+    expect([zipped.status, zipped.code]).toEqual([415, 'media_type_unsupported'])
+    expect(zipped.headers.get('accept-encoding')).toBe('identity')
+    // Whatever the bytes are: nobody else decodes them.
+    expect((await post(api.url, '{}', { ...json, 'content-encoding': 'br, gzip' })).status).toBe(415)
+    expect((await post(api.url, '{}', { ...json, 'content-encoding': 'Identity' })).status).not.toBe(415)
+  })
 
   test('a body without a type: 415', async () => {
     await using api = await openApp()

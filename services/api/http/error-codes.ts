@@ -37,7 +37,10 @@ export const errorCodes = {
   },
   body_too_large: { status: 413, description: 'The body is larger than the server reads.' },
   url_too_long: { status: 414, description: 'The URL is longer than the server reads.' },
-  media_type_unsupported: { status: 415, description: 'The body is of a type that the path does not read.' },
+  media_type_unsupported: {
+    status: 415,
+    description: 'The body is of a type, or encoded in a way, that the path does not read.',
+  },
   expectation_failed: { status: 417, description: 'The only expectation that can be met is `100-continue`.' },
   invalid_value: {
     status: 422,

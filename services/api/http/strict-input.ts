@@ -1,6 +1,6 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import type { FastifyInstance, FastifySchemaCompiler } from 'fastify'
-import { type ApiError, apiError } from './api-error.ts'
+import { type ApiError, apiError, withHeaders } from './api-error.ts'
 import { httpLimits } from './connection/limits.ts'
 import { firstFault } from './faults.ts'
 import { nestsDeeperThan } from './json-depth.ts'
@@ -26,8 +26,17 @@ export const readStrictly = (app: FastifyInstance) => {
 /** The routes below read JSON that calls itself by one of these names, and refuse everything else. */
 export const readBodiesOf = (app: FastifyInstance, mediaTypes: readonly string[]) => {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser<Buffer>([...mediaTypes], { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
+  app.addContentTypeParser<Buffer>([...mediaTypes], { parseAs: 'buffer' }, ({ headers }, bytes, done) => {
+    const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity'
+    if (encoding === 'identity') done(null, bytes)
+    else done(encodedBody)
+  })
 }
+
+const encodedBody = withHeaders(
+  apiError(415, 'media_type_unsupported', 'Send the body as it is: of Content-Encoding only identity is read.'),
+  { 'accept-encoding': 'identity' },
+)
 
 type Schema = Readonly<Record<string, unknown>>
 type Validated = { readonly value: unknown } | { readonly error: ApiError }
