@@ -53,6 +53,7 @@ export const checkEncrypted = async (installation: Installation, key: string) =>
       'api.limiter.tls.existingSecret': '',
     }),
   )
+  await kubectl.do('delete', 'secret', 'weir-limiter-tls', 'weir-api-limiter-tls')
 }
 
 const makeCertificates = async (namespace: string) => {

@@ -26,6 +26,10 @@ test('the rules are right, and every alert fires when it should and is silent in
   expect(tested(false).toSorted()).toEqual(alerts.toSorted())
 }, 120_000)
 
+test('the configuration of Docker Compose is right, and has the rules', () => {
+  expect(promtool('check', 'config', 'prometheus.yaml')).toMatch(/rules.yaml[\s\S]*SUCCESS/)
+})
+
 test('every alert leads to its entry in the runbook, and the runbook has no other', () => {
   const entries = [...runbook.matchAll(/^### (Weir\w+)$/gm)].map(([, name]) => name)
   expect(entries.toSorted()).toEqual(alerts.toSorted())
