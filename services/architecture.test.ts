@@ -52,9 +52,10 @@ const rooms: Readonly<Record<string, Room>> = {
     ],
     libraries: [],
   },
-  'limiter/stream': { imports: ['contract', 'wire'], libraries: ['@grpc/grpc-js'] },
+  'limiter/guard': { imports: [], libraries: [] },
+  'limiter/stream': { imports: ['contract', 'wire', 'limiter/guard'], libraries: ['@grpc/grpc-js'] },
   'limiter/envoy': { imports: ['contract', 'bucket', 'wire', 'limiter/core'], libraries: [] },
-  'limiter/unary': { imports: [], libraries: ['@grpc/grpc-js'] },
+  'limiter/unary': { imports: ['limiter/guard'], libraries: ['@grpc/grpc-js'] },
   'limiter/rpc': {
     imports: [
       'contract',
@@ -62,6 +63,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'wire',
       'limiter/core',
       'limiter/listen',
+      'limiter/guard',
       'limiter/envoy',
       'limiter/stream',
       'limiter/unary',

@@ -1,10 +1,13 @@
 import { lookup } from 'node:dns/promises'
-import { createServer as createTcpServer, isIP, type ListenOptions, type Server, type Socket } from 'node:net'
+import { createServer, isIP, type ListenOptions, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from 'node:tls'
+import { createCrowd } from './crowd.ts'
 import { removeStaleSocket, restrictSocket } from './unix-socket.ts'
 
 /** Connections at once to one address; a further one is closed at once. */
 const MAX_CONNECTIONS = 4_096
+/** From one address: nobody alone keeps all others out. */
+const MAX_CONNECTIONS_FROM_ADDRESS = 1_024
 const HANDSHAKE_MS = 5_000
 
 /** What the server shows, and whom of its clients it believes; as PEM. */
@@ -50,14 +53,17 @@ export const openListener = async ({ target, ...options }: Options): Promise<Ope
   }
   try {
     for (const address of await addressesOf(target)) {
-      const { server, renew } = createServer(options)
-      server.maxConnections = MAX_CONNECTIONS
-      server.on('connection', (socket) => {
+      const { serve, renew } = createReception(options)
+      const crowd = createCrowd(MAX_CONNECTIONS_FROM_ADDRESS)
+      const server = createServer((socket) => {
+        if (!crowd.admit(socket)) return void socket.destroy()
         sockets.add(socket)
         // What goes wrong with a connection ends it; whoever serves it sees that.
         socket.on('error', () => {})
         socket.once('close', () => sockets.delete(socket))
+        serve(socket)
       })
+      server.maxConnections = MAX_CONNECTIONS
       servers.push(server)
       renewals.push(renew)
       port = await listen(server, address.port === 0 ? { ...address, port } : address)
@@ -82,10 +88,10 @@ export const openListener = async ({ target, ...options }: Options): Promise<Ope
   }
 }
 
-type Accepting = { readonly server: Server; readonly renew: (tls: ServerTls) => void }
+type Reception = { readonly serve: (socket: Socket) => void; readonly renew: (tls: ServerTls) => void }
 
-const createServer = ({ tls, onConnection, onRefused }: Omit<Options, 'target'>): Accepting => {
-  if (tls === undefined) return { server: createTcpServer(onConnection), renew: () => {} }
+const createReception = ({ tls, onConnection, onRefused }: Omit<Options, 'target'>): Reception => {
+  if (tls === undefined) return { serve: onConnection, renew: () => {} }
   const server = createTlsServer({
     ...secured(tls),
     ALPNProtocols: ['h2'],
@@ -100,7 +106,10 @@ const createServer = ({ tls, onConnection, onRefused }: Omit<Options, 'target'>)
     else socket.destroy()
   })
   server.on('tlsClientError', (error, socket) => onRefused({ error, peer: socket.remoteAddress }))
-  return { server, renew: (next) => server.setSecureContext(secured(next)) }
+  return {
+    serve: (socket) => void server.emit('connection', socket),
+    renew: (next) => server.setSecureContext(secured(next)),
+  }
 }
 
 const secured = ({ cert, key, clientCa }: ServerTls): TlsOptions => ({

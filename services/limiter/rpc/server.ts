@@ -5,6 +5,7 @@ import type { AdminCallLog } from '../core/admin-call-log.ts'
 import { createCallsUnderWay } from '../core/calls-under-way.ts'
 import type { Limiter } from '../core/limiter.ts'
 import type { HeaderMode } from '../envoy/response.ts'
+import { createWaiting, type WaitingLimits } from '../guard/waiting.ts'
 import { type Listener, openListener, type Refused, type ServerTls } from '../listen/listener.ts'
 import { grpcHandler, grpcMethod } from '../unary/grpc-method.ts'
 import { serveUnary } from '../unary/serve-unary.ts'
@@ -17,16 +18,23 @@ import { createShouldAllowStream, shouldAllowStreamService } from './should-allo
 import { createShouldRateLimit } from './should-rate-limit.ts'
 
 const MAX_STREAMS_PER_CONNECTION = 1_000
-const MAX_METADATA_BYTES = 8 * 1024
 /** Clients come back by name, and so find replicas that were added since. */
 const MAX_CONNECTION_AGE_MS = 30 * 60_000
 /** How long calls under way may take to end once the server drains; the process's own deadline is longer. */
 const DRAIN_MS = 4_000
 
-/** A tool may hold its question open. */
-const REFLECTION = ['v1', 'v1alpha'].map(
-  (version) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
-)
+/** One without any call is closed as long after the last; whoever means to call again comes back. */
+const MAX_CONNECTION_IDLE_MS = 5 * 60_000
+
+/** Callers that keep the limiter waiting, as a whole: what a pod of the chart has memory for. */
+const WAITING: WaitingLimits = { patienceMs: 5_000, maxWaiters: 10_000, maxHeldBytes: 64 * 1024 * 1024 }
+
+/** A watcher waits for changes; a tool may hold its question open. */
+const LASTING = [
+  shouldAllowStreamService.ShouldAllowStream.path,
+  '/grpc.health.v1.Health/Watch',
+  ...['v1', 'v1alpha'].map((version) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`),
+]
 
 /** What `grpc.health.v1` answers for; the empty name is the whole server. */
 const COMPONENTS = ['', 'weir.v1.RateLimit', 'envoy.service.ratelimit.v3.RateLimitService', 'weir.v1.Admin'] as const
@@ -68,7 +76,8 @@ export const createRpcServer = (options: Options): RpcServer => {
   // Its complaints reach the caller as values.
   setLogVerbosity(logVerbosity.NONE)
   const callsUnderWay = createCallsUnderWay(MAX_CALLS_UNDER_WAY)
-  const stream = createShouldAllowStream({ limiter, onBug, callsUnderWay, tracing })
+  const waiting = createWaiting(WAITING)
+  const stream = createShouldAllowStream({ limiter, onBug, callsUnderWay, waiting, tracing })
   const server = new Server({
     interceptors: [stream.interceptor],
     // Its counters cost every call, and nobody reads them.
@@ -76,8 +85,8 @@ export const createRpcServer = (options: Options): RpcServer => {
     'grpc.max_receive_message_length': MAX_FRAME_BYTES,
     'grpc.max_send_message_length': MAX_FRAME_BYTES,
     'grpc.max_concurrent_streams': MAX_STREAMS_PER_CONNECTION,
-    'grpc.max_metadata_size': MAX_METADATA_BYTES,
     'grpc.max_connection_age_ms': MAX_CONNECTION_AGE_MS,
+    'grpc.max_connection_idle_ms': MAX_CONNECTION_IDLE_MS,
   })
   const shouldAllow = createShouldAllow({ limiter, onBug, callsUnderWay, tracing })
   const shouldRateLimit = createShouldRateLimit({ limiter, onBug, callsUnderWay, tracing, headers: envoyHeaders })
@@ -95,11 +104,7 @@ export const createRpcServer = (options: Options): RpcServer => {
 
   // Its own listening has no bound on connections, and its TLS cannot be renewed.
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
-  const unary = serveUnary({
-    server,
-    methods: [shouldAllow, shouldRateLimit],
-    endless: [shouldAllowStreamService.ShouldAllowStream.path, ...REFLECTION],
-  })
+  serveUnary({ server, methods: [shouldAllow, shouldRateLimit], lasting: LASTING, waiting })
   const listeners: Listener[] = []
   let current = tls
 
@@ -125,7 +130,7 @@ export const createRpcServer = (options: Options): RpcServer => {
       server.tryShutdown(() => {})
       await closed
       clearTimeout(force)
-      unary[Symbol.dispose]()
+      waiting[Symbol.dispose]()
     },
   }
 }

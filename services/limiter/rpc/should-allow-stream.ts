@@ -1,4 +1,4 @@
-import { type handleBidiStreamingCall, status } from '@grpc/grpc-js'
+import type { handleBidiStreamingCall } from '@grpc/grpc-js'
 import type { Check, ParsedCheck } from '../../contract/check.ts'
 import type { TraceContext } from '../../contract/trace-context.ts'
 import type { Tracing } from '../../tracing/tracing.ts'
@@ -7,14 +7,13 @@ import type { StreamDecision } from '../../wire/decision-frame.ts'
 import { shouldAllowStream } from '../../wire/should-allow-stream.ts'
 import type { CallsUnderWay } from '../core/calls-under-way.ts'
 import type { Limiter } from '../core/limiter.ts'
+import type { Waiting } from '../guard/waiting.ts'
 import { type OpenStream, openStream } from '../stream/open-stream.ts'
 import { createReadGates } from '../stream/read-gates.ts'
 import type { OnBug } from './guarded.ts'
 import { type CallFault, statusOf } from './status.ts'
 import { traced } from './traced.ts'
 
-/** Streams at once; a further one is refused. */
-const MAX_STREAMS = 4_096
 /** How long callers that were told of the drain may go on sending before their streams end. */
 const HALF_CLOSE_MS = 1_000
 
@@ -26,13 +25,14 @@ type Options = {
   readonly limiter: Limiter
   readonly onBug: OnBug
   readonly callsUnderWay: CallsUnderWay
+  readonly waiting: Waiting
   /** Absent: nothing is traced. */
   readonly tracing?: Tracing | undefined
 }
 
 /** ShouldAllowStream. Its interceptor has to be the server's. */
-export const createShouldAllowStream = ({ limiter, onBug, callsUnderWay, tracing }: Options) => {
-  const { interceptor, gateOf } = createReadGates()
+export const createShouldAllowStream = ({ limiter, onBug, callsUnderWay, waiting, tracing }: Options) => {
+  const { interceptor, gateOf } = createReadGates(waiting)
   const streams = new Set<OpenStream>()
   const drained = Promise.withResolvers<void>()
   let isDraining = false
@@ -61,10 +61,10 @@ export const createShouldAllowStream = ({ limiter, onBug, callsUnderWay, tracing
   const ShouldAllowStream: handleBidiStreamingCall<DecodedCheckFrame, Buffer> = (call) => {
     const gate = gateOf(call)
     if (gate === undefined) throw new Error('the interceptor of ShouldAllowStream is not the server’s')
-    if (streams.size >= MAX_STREAMS) return void call.emit('error', TOO_MANY_STREAMS)
     const stream = openStream({
       call,
       gate,
+      waiting,
       decide,
       onClose: () => {
         streams.delete(stream)
@@ -90,11 +90,6 @@ export const createShouldAllowStream = ({ limiter, onBug, callsUnderWay, tracing
       clearTimeout(timer)
     },
   }
-}
-
-const TOO_MANY_STREAMS = {
-  code: status.RESOURCE_EXHAUSTED,
-  details: 'the limiter has too many streams; ask another replica',
 }
 
 const failed = (id: number, fault: CallFault): StreamDecision => {

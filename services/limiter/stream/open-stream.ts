@@ -3,6 +3,7 @@ import type { ParsedCheck } from '../../contract/check.ts'
 import type { TraceContext } from '../../contract/trace-context.ts'
 import { type DecodedCheckFrame, idAfter } from '../../wire/check-frame.ts'
 import type { StreamDecision } from '../../wire/decision-frame.ts'
+import type { Waiting } from '../guard/waiting.ts'
 import { createDecisionWriter } from './decision-writer.ts'
 import type { ReadGate } from './read-gates.ts'
 
@@ -12,11 +13,16 @@ import type { ReadGate } from './read-gates.ts'
  */
 const MAX_UNANSWERED = 2_000
 
+/** What a check that is not answered yet, or a decision that has not left, takes at most on average. */
+const UNANSWERED_BYTES = 256
+
 export type StreamCall = ServerDuplexStream<DecodedCheckFrame, Buffer>
 
 type Options = {
   readonly call: StreamCall
   readonly gate: ReadGate
+  /** Where a caller is counted while it does not read. */
+  readonly waiting: Waiting
   /** Never rejects. */
   readonly decide: (id: number, parsed: ParsedCheck, trace: TraceContext | undefined) => Promise<StreamDecision>
   readonly onClose: () => void
@@ -30,7 +36,7 @@ export type OpenStream = {
 }
 
 /** Serves one call of ShouldAllowStream. */
-export const openStream = ({ call, gate, decide, onClose }: Options): OpenStream => {
+export const openStream = ({ call, gate, waiting, decide, onClose }: Options): OpenStream => {
   let unanswered = 0
   let isFinishing = false
   let isClosed = false
@@ -44,11 +50,23 @@ export const openStream = ({ call, gate, decide, onClose }: Options): OpenStream
     endIfDone()
   }
 
+  const reader = { heldBytes: 0, giveUp: gate.dismiss }
+  let isReading = true
+  const holdUnanswered = () => {
+    if (!isReading && !isClosed) waiting.hold(reader, unanswered * UNANSWERED_BYTES)
+  }
+
   const writer = createDecisionWriter({
     write: (frame, written) => {
-      if (!isClosed) call.write(frame, written)
+      if (isClosed) return
+      if (isReading) waiting.begin(reader)
+      isReading = false
+      call.write(frame, written)
+      holdUnanswered()
     },
     onWritten: (decisions) => {
+      waiting.end(reader)
+      isReading = true
       unanswered -= decisions
       if (unanswered < MAX_UNANSWERED) gate.open()
       endIfDone()
@@ -62,6 +80,7 @@ export const openStream = ({ call, gate, decide, onClose }: Options): OpenStream
       return
     }
     unanswered += frame.checks.length
+    holdUnanswered()
     if (unanswered >= MAX_UNANSWERED) gate.close()
     for (const [index, parsed] of frame.checks.entries()) {
       void decide(idAfter(frame.firstId, index), parsed, frame.traces?.get(index)).then((decision) => {
@@ -72,6 +91,7 @@ export const openStream = ({ call, gate, decide, onClose }: Options): OpenStream
   call.on('end', finish)
   call.on('close', () => {
     isClosed = true
+    waiting.end(reader)
     onClose()
   })
 

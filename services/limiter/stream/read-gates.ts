@@ -1,14 +1,23 @@
+import type { ServerHttp2Stream } from 'node:http2'
+import { Duplex } from 'node:stream'
 import type { Metadata, ServerInterceptor } from '@grpc/grpc-js'
 import { ServerInterceptingCall } from '@grpc/grpc-js'
+import { dismiss } from '../guard/dismiss.ts'
+import type { Waiting } from '../guard/waiting.ts'
 
-/** Closed, no further message of the call is read, and HTTP/2 tells the caller to wait. */
-export type ReadGate = { readonly open: () => void; readonly close: () => void }
+export type ReadGate = {
+  readonly open: () => void
+  /** No further message of the call is read, and HTTP/2 tells the caller to wait. */
+  readonly close: () => void
+  /** Ends the call at once, though its caller reads nothing. */
+  readonly dismiss: () => void
+}
 
 /**
  * A handler's stream reads 16 messages ahead, of up to 1 MiB each, even while it is paused. A gate is between the stream and
  * the connection, so that nothing is read that the handler has not asked for.
  */
-export const createReadGates = () => {
+export const createReadGates = (waiting: Waiting) => {
   // What grpc-js hands to both an interceptor and the handler of a call is its metadata.
   const gates = new WeakMap<Metadata, ReadGate>()
 
@@ -17,6 +26,7 @@ export const createReadGates = () => {
     if (!requestStream) return call as ServerInterceptingCall
     let isOpen = true
     let isWanted = false
+    const stream = http2StreamOf(call)
     const gate: ReadGate = {
       open: () => {
         isOpen = true
@@ -27,6 +37,7 @@ export const createReadGates = () => {
       close: () => {
         isOpen = false
       },
+      dismiss: () => dismiss(stream, waiting),
     }
     return new ServerInterceptingCall({
       start: (listener) =>
@@ -56,4 +67,11 @@ export const createReadGates = () => {
   }
 
   return { interceptor, gateOf: ({ metadata }: { readonly metadata: Metadata }) => gates.get(metadata) }
+}
+
+/** grpc-js has no public name for it. */
+const http2StreamOf = (call: object): ServerHttp2Stream => {
+  const stream: unknown = Reflect.get(call, 'stream')
+  if (!(stream instanceof Duplex)) throw new Error('this version of grpc-js keeps the streams of its calls elsewhere')
+  return stream as ServerHttp2Stream
 }

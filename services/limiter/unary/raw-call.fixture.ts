@@ -8,6 +8,7 @@ import {
 } from 'node:http2'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
+import { createWaiting, type WaitingLimits } from '../guard/waiting.ts'
 import { grpcHandler, grpcMethod } from './grpc-method.ts'
 import type { UnaryMethod } from './method.ts'
 import { framed } from './request-body.ts'
@@ -15,10 +16,23 @@ import { serveUnary } from './serve-unary.ts'
 
 export const PATH = '/test.Service/Echo'
 
-type Options = Partial<UnaryMethod> & Pick<Parameters<typeof serveUnary>[0], 'patienceMs' | 'maxHeldBytes' | 'endless'>
+type Options = Partial<UnaryMethod> &
+  Partial<WaitingLimits> & {
+    readonly lasting?: readonly string[]
+    /** What the client takes of an answer before it has read any of it. */
+    readonly windowBytes?: number
+  }
 
 /** A server with one method, which answers with the request, and an HTTP/2 connection to it. */
-export const openEcho = async ({ patienceMs, maxHeldBytes, endless = [], ...changes }: Options = {}) => {
+export const openEcho = async (options: Options = {}) => {
+  const {
+    patienceMs = 5_000,
+    maxWaiters = 10_000,
+    maxHeldBytes = 64 * 1024 * 1024,
+    lasting = [],
+    windowBytes = 65_535,
+    ...changes
+  } = options
   const method: UnaryMethod = {
     path: PATH,
     maxBytes: 100_000,
@@ -29,26 +43,24 @@ export const openEcho = async ({ patienceMs, maxHeldBytes, endless = [], ...chan
   const server = new Server({ 'grpc.enable_channelz': 0 })
   server.addService({ Echo: grpcMethod(method) }, { Echo: grpcHandler(method) })
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
-  const unary = serveUnary({
-    server,
-    methods: [method],
-    endless,
-    ...(patienceMs !== undefined && { patienceMs }),
-    ...(maxHeldBytes !== undefined && { maxHeldBytes }),
-  })
+  const waiting = createWaiting({ patienceMs, maxWaiters, maxHeldBytes })
+  serveUnary({ server, methods: [method], lasting, waiting })
   const sockets = new Set<Socket>()
   const listener = createServer((socket) => {
     sockets.add(socket.on('error', () => {}))
     injector.injectConnection(socket)
   })
   await once(listener.listen(0, '127.0.0.1'), 'listening')
-  const session = connect(`http://127.0.0.1:${(listener.address() as AddressInfo).port}`)
+  const session = connect(`http://127.0.0.1:${(listener.address() as AddressInfo).port}`, {
+    settings: { initialWindowSize: windowBytes },
+  })
+  session.on('error', () => {})
   return {
     session,
     [Symbol.asyncDispose]: async () => {
       session.destroy()
       for (const socket of sockets) socket.destroy()
-      unary[Symbol.dispose]()
+      waiting[Symbol.dispose]()
       server.forceShutdown()
       await new Promise((resolve) => listener.close(resolve))
     },

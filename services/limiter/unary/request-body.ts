@@ -11,6 +11,8 @@ export type RequestBody = {
   readonly add: (chunk: Buffer) => Body
   /** Memory that the part of a message takes that has arrived; at most twice as much as has. */
   readonly heldBytes: () => number
+  /** Nothing more is taken, and nothing held. */
+  readonly release: () => void
 }
 
 /** Puts a call's one message together. What is too long is seen by its prefix, before it is held. */
@@ -37,6 +39,9 @@ export const createRequestBody = (maxBytes: number): RequestBody => {
       return body
     },
     heldBytes: () => memory.length,
+    release: () => {
+      memory = EMPTY
+    },
   }
 }
 

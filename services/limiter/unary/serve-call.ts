@@ -1,8 +1,10 @@
-import { constants, type ServerHttp2Stream } from 'node:http2'
+import type { ServerHttp2Stream } from 'node:http2'
 import { status } from '@grpc/grpc-js'
-import type { Arrivals } from './arrivals.ts'
+import { dismiss, noteGivenUp } from '../guard/dismiss.ts'
+import type { Waiter, Waiting } from '../guard/waiting.ts'
 import type { Refusal, Reply, RequestHeaders, UnaryMethod } from './method.ts'
 import { createRequestBody, framed } from './request-body.ts'
+import { CONTENT, sendRefusal } from './send-refusal.ts'
 import type { AtTurnEnd } from './turn.ts'
 
 type Options = {
@@ -10,25 +12,29 @@ type Options = {
   readonly headers: RequestHeaders
   /** How long the caller waits; `undefined`: for ever. */
   readonly timeoutMs: number | undefined
-  readonly arrivals: Arrivals
+  readonly waiting: Waiting
   readonly atTurnEnd: AtTurnEnd
 }
 
 /** Serves one call: its request is read to the end, asked about, and answered unless the call is over by then. */
-export const serveCall = (stream: ServerHttp2Stream, { method, headers, timeoutMs, arrivals, atTurnEnd }: Options) => {
+export const serveCall = (stream: ServerHttp2Stream, { method, headers, timeoutMs, waiting, atTurnEnd }: Options) => {
   const body = createRequestBody(method.maxBytes)
   let request: Buffer | undefined
+  let hasEnded = false
+  let isKept = false
   let isOver = false
 
   const end = () => {
     isOver = true
+    request = undefined
+    body.release()
     clearTimeout(timer)
-    arrivals.end(arriving)
+    waiting.end(waiter)
   }
   const refuse = (refusal: Refusal) => {
     if (isOver) return
     end()
-    sendRefusal(stream, refusal)
+    if (sendRefusal(stream, refusal)) waiting.begin(waiter)
   }
   const read = (chunk: Buffer): Refusal | undefined => {
     if (request !== undefined) return SECOND_MESSAGE
@@ -36,9 +42,11 @@ export const serveCall = (stream: ServerHttp2Stream, { method, headers, timeoutM
     switch (found.kind) {
       case 'message':
         request = found.message
+        atTurnEnd(askOrKeep)
         return undefined
       case 'partial':
-        return arrivals.hold(arriving, body.heldBytes()) ? undefined : NO_ROOM
+        waiting.hold(waiter, body.heldBytes())
+        return undefined
       case 'too_large':
         return method.tooLarge
       case 'compressed':
@@ -51,15 +59,28 @@ export const serveCall = (stream: ServerHttp2Stream, { method, headers, timeoutM
     if (isOver) return
     if (!reply.ok) return refuse(reply.refusal)
     end()
-    sendResponse(stream, reply.message)
+    if (sendResponse(stream, reply.message)) waiting.begin(waiter)
   }
 
-  const ask = () => {
-    if (!isOver && request !== undefined) void method.answer(request, headers).then(respond)
+  const askOrKeep = () => {
+    if (isOver || request === undefined) return
+    if (hasEnded) return void method.answer(request, headers).then(respond)
+    // The caller has yet to say that this is all; what was read with it need not be kept so long.
+    isKept = true
+    request = Buffer.from(request)
+    waiting.hold(waiter, request.length)
   }
 
-  const arriving = { heldBytes: 0, expire: () => refuse(NOT_ARRIVED) }
-  arrivals.begin(arriving)
+  // First for the request, then until the answer has left.
+  const waiter: Waiter = {
+    heldBytes: 0,
+    giveUp: (reason) => {
+      if (isOver) return dismiss(stream, waiting)
+      refuse(reason === 'late' ? NOT_ARRIVED : NO_ROOM)
+      noteGivenUp(stream)
+    },
+  }
+  waiting.begin(waiter)
   const timer = timerOf(timeoutMs, () => refuse(TIMED_OUT))
   // What goes wrong with a stream ends it; nobody is left to tell.
   stream.on('error', ignore)
@@ -70,10 +91,11 @@ export const serveCall = (stream: ServerHttp2Stream, { method, headers, timeoutM
     if (refusal !== undefined) refuse(refusal)
   })
   stream.on('end', () => {
-    arrivals.end(arriving)
     if (isOver) return
+    hasEnded = true
+    waiting.end(waiter)
     if (request === undefined) refuse(NO_MESSAGE)
-    else atTurnEnd(ask)
+    else if (isKept) atTurnEnd(askOrKeep)
   })
 }
 
@@ -84,27 +106,19 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 const timerOf = (timeoutMs: number | undefined, expire: () => void) =>
   timeoutMs === undefined || timeoutMs > LONGEST_TIMER_MS ? undefined : setTimeout(expire, timeoutMs)
 
-const CONTENT = { ':status': 200, 'content-type': 'application/grpc+proto' } as const
 const WITH_TRAILERS = { waitForTrailers: true } as const
 const OK = { 'grpc-status': status.OK } as const
 
-const sendResponse = (stream: ServerHttp2Stream, message: Buffer) => {
-  if (stream.destroyed || stream.closed) return
+const sendResponse = (stream: ServerHttp2Stream, message: Buffer): boolean => {
+  if (stream.destroyed || stream.closed) return false
   stream.respond(CONTENT, WITH_TRAILERS)
   stream.once('wantTrailers', sendOk)
   stream.end(framed(message))
+  return true
 }
 
 function sendOk(this: ServerHttp2Stream) {
   if (!this.destroyed && !this.closed) this.sendTrailers(OK)
-}
-
-const sendRefusal = (stream: ServerHttp2Stream, { code, details }: Refusal) => {
-  if (stream.destroyed || stream.closed) return
-  const trailers = { 'grpc-status': code, 'grpc-message': encodeURI(details.toWellFormed()) }
-  stream.respond({ ...CONTENT, ...trailers }, { endStream: true })
-  // Nobody reads what the caller may still send.
-  if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR)
 }
 
 const TIMED_OUT: Refusal = { code: status.DEADLINE_EXCEEDED, details: 'Deadline exceeded' }
@@ -114,5 +128,5 @@ const SECOND_MESSAGE: Refusal = { code: status.UNIMPLEMENTED, details: 'the call
 const COMPRESSED: Refusal = { code: status.INTERNAL, details: 'the message is compressed, by what no header says' }
 const NO_ROOM: Refusal = {
   code: status.RESOURCE_EXHAUSTED,
-  details: 'too many long requests are on their way; ask another replica',
+  details: 'too many requests are on their way; ask another replica',
 }

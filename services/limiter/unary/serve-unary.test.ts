@@ -1,4 +1,4 @@
-import { constants } from 'node:http2'
+import { type ClientHttp2Stream, constants } from 'node:http2'
 import { gzipSync } from 'node:zlib'
 import { status } from '@grpc/grpc-js'
 import { expect, test, vi } from 'vitest'
@@ -18,11 +18,12 @@ test('the usual call is answered without grpc-js, whether it says how long it wa
   }
 })
 
+/** Served by grpc-js, for what it is worth. */
+const UNUSUAL = { 'content-type': 'application/grpc+test' } as const
+
 test('a call that is unusual is answered by grpc-js', async () => {
   await using echo = await openEcho()
-  const zipped = framed(gzipSync('hello'))
-  zipped[0] = 1
-  const answered = await call(echo.session, (stream) => stream.end(zipped), { 'grpc-encoding': 'gzip' })
+  const answered = await call(echo.session, (stream) => stream.end(message('hello')), UNUSUAL)
   expect(answered).toMatchObject({ code: status.OK, body: message('hello') })
   expect(servedByGrpcJs(answered)).toBe(true)
   const send = (stream: { readonly end: (bytes: Buffer) => unknown }) => stream.end(message('hello'))
@@ -179,13 +180,34 @@ test('whatever a refusal says arrives as it was said', async () => {
   })
 })
 
-const ZIPPED = { 'grpc-encoding': 'gzip' } as const
+test('what is compressed is refused before it is read: nobody knows how long it is', async () => {
+  await using echo = await openEcho()
+  const zipped = framed(gzipSync('hello'))
+  zipped[0] = 1
+  for (const more of [{}, { ':path': '/test.Service/None' }]) {
+    const answered = await call(echo.session, (stream) => stream.end(zipped), { 'grpc-encoding': 'gzip', ...more })
+    expect(answered).toMatchObject({ code: status.UNIMPLEMENTED, details: expect.stringContaining('compressed') })
+  }
+})
+
+test('headers over 8 KiB are refused, also those that took a few bytes on the way', async () => {
+  await using echo = await openEcho()
+  const asked = (bytes: number) =>
+    call(echo.session, (stream) => stream.end(message('hello')), { 'x-a': 'a'.repeat(bytes) })
+  expect(await asked(8_000)).toMatchObject({ code: status.OK })
+  for (let times = 0; times < 3; times += 1)
+    expect(await asked(8_192)).toMatchObject({
+      code: status.RESOURCE_EXHAUSTED,
+      details: expect.stringContaining('headers'),
+    })
+})
+
 const begin = (stream: { readonly write: (bytes: Buffer) => unknown }) =>
   void stream.write(message('hello').subarray(0, 7))
 
 test('a call that grpc-js serves is given up in the same time, also one of a method that nobody knows', async () => {
   await using echo = await openEcho({ patienceMs: 50 })
-  expect(await call(echo.session, begin, ZIPPED)).toMatchObject({ reset: constants.NGHTTP2_ENHANCE_YOUR_CALM })
+  expect(await call(echo.session, begin, UNUSUAL)).toMatchObject({ reset: constants.NGHTTP2_ENHANCE_YOUR_CALM })
   const unknown = await call(echo.session, begin, { ':path': '/test.Service/None' })
   expect(unknown).toMatchObject({ code: status.UNIMPLEMENTED, reset: constants.NGHTTP2_ENHANCE_YOUR_CALM })
 })
@@ -193,17 +215,59 @@ test('a call that grpc-js serves is given up in the same time, also one of a met
 test('what a call that grpc-js serves has sent so far counts as memory, too', async () => {
   await using echo = await openEcho({ maxHeldBytes: 50_000, patienceMs: 60_000 })
   const start = message('x'.repeat(90_000)).subarray(0, 60_000)
-  expect(await call(echo.session, (stream) => void stream.write(start), ZIPPED)).toMatchObject({
+  expect(await call(echo.session, (stream) => void stream.write(start), UNUSUAL)).toMatchObject({
     reset: constants.NGHTTP2_ENHANCE_YOUR_CALM,
   })
 })
 
-test('a stream of requests lasts', async () => {
-  await using echo = await openEcho({ patienceMs: 50, endless: [PATH] })
+test('a stream of requests lasts, but for one in whose midst a request stops', async () => {
+  await using echo = await openEcho({ patienceMs: 50, lasting: [PATH] })
   let isOver = false
-  void call(echo.session, begin, ZIPPED).then(() => (isOver = true))
-  for (let times = 0; times < 3; times += 1) await call(echo.session, begin, { ':path': '/test.Service/None' })
+  void call(echo.session, () => {}, UNUSUAL).then(() => (isOver = true))
+  for (const bytes of [2, 7]) {
+    const stops = (stream: ClientHttp2Stream) => void stream.write(message('hello').subarray(0, bytes))
+    expect(await call(echo.session, stops, UNUSUAL)).toMatchObject({ reset: constants.NGHTTP2_ENHANCE_YOUR_CALM })
+  }
   expect(isOver).toBe(false)
+})
+
+test('one connection has a hundred lasting streams; one that closes makes room', async () => {
+  await using echo = await openEcho({ lasting: [PATH] })
+  const open: ClientHttp2Stream[] = []
+  const openOne = () => call(echo.session, (stream) => void open.push(stream), UNUSUAL)
+  for (let index = 0; index < 100; index += 1) void openOne()
+  const refused = { code: status.RESOURCE_EXHAUSTED, details: expect.stringContaining('streams') }
+  expect(await openOne()).toMatchObject(refused)
+  open[0]?.close(constants.NGHTTP2_CANCEL)
+  await vi.waitFor(async () => {
+    const answered = await call(echo.session, (stream) => stream.end(message('a')), UNUSUAL)
+    expect(answered).toMatchObject({ code: status.OK })
+  })
+})
+
+test('who does not take an answer is given up', async () => {
+  await using echo = await openEcho({ patienceMs: 50, windowBytes: 0 })
+  const answered = await call(echo.session, (stream) => stream.end(message('hello')))
+  expect(answered).toMatchObject({ reset: constants.NGHTTP2_ENHANCE_YOUR_CALM })
+})
+
+test('a connection on which a hundred calls were given up is closed', async () => {
+  await using echo = await openEcho({ patienceMs: 50 })
+  const calls = Array.from({ length: 100 }, () => call(echo.session, begin))
+  await Promise.all(calls)
+  await vi.waitFor(() => expect(echo.session.destroyed).toBe(true))
+})
+
+test('beyond so many that wait for their callers the oldest makes room for the next', async () => {
+  await using echo = await openEcho({ maxWaiters: 5, patienceMs: 60_000 })
+  const ended: number[] = []
+  for (let index = 0; index < 8; index += 1)
+    void call(echo.session, (stream) => void stream.write(Buffer.alloc(2))).then(({ code }) => {
+      if (code === status.RESOURCE_EXHAUSTED) ended.push(index)
+    })
+  await vi.waitFor(() => expect(ended.length).toBeGreaterThanOrEqual(3))
+  expect(ended.slice(0, 3)).toEqual([0, 1, 2])
+  expect(await call(echo.session, (stream) => stream.end(message('hello')))).toMatchObject({ code: status.OK })
 })
 
 test('requests that arrive together are asked about together', async () => {

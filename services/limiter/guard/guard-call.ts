@@ -1,0 +1,16 @@
+import type { ServerHttp2Stream } from 'node:http2'
+import { CHUNK_BYTES } from './chunk-bytes.ts'
+import { dismiss } from './dismiss.ts'
+import type { Waiting } from './waiting.ts'
+
+/** Bounds how long a call that is served elsewhere takes from its begin to its end, and what its request holds meanwhile. */
+export const guardCall = (stream: ServerHttp2Stream, waiting: Waiting) => {
+  let bytes = 0
+  const waiter = { heldBytes: 0, giveUp: () => dismiss(stream, waiting) }
+  stream.on('data', (chunk: Buffer) => {
+    bytes += CHUNK_BYTES + chunk.length
+    if (!stream.closed) waiting.hold(waiter, bytes)
+  })
+  stream.once('close', () => waiting.end(waiter))
+  waiting.begin(waiter)
+}
