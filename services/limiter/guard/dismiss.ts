@@ -18,9 +18,9 @@ export const noteGivenUp = ({ session }: ServerHttp2Stream) => {
 export const dismiss = (stream: ServerHttp2Stream, waiting: Waiting) => {
   if (stream.destroyed) return
   const { session } = stream
-  const waiter = { heldBytes: 0, giveUp: () => session?.destroy() }
+  const waiter = { heldBytes: 0, sinceMs: 0, giveUp: () => session?.destroy() }
   stream.once('close', () => waiting.end(waiter))
   stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM)
-  waiting.begin(waiter)
+  waiting.stay(waiter)
   noteGivenUp(stream)
 }

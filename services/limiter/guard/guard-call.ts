@@ -3,14 +3,15 @@ import { CHUNK_BYTES } from './chunk-bytes.ts'
 import { dismiss } from './dismiss.ts'
 import type { Waiting } from './waiting.ts'
 
-/** Bounds how long a call that is served elsewhere takes from its begin to its end, and what its request holds meanwhile. */
-export const guardCall = (stream: ServerHttp2Stream, waiting: Waiting) => {
+/** Bounds how long a call that is served elsewhere takes from its begin to its end, and what its request holds meanwhile; false: no room. */
+export const guardCall = (stream: ServerHttp2Stream, waiting: Waiting): boolean => {
+  const waiter = { heldBytes: 0, sinceMs: 0, giveUp: () => dismiss(stream, waiting) }
+  if (!waiting.enter(waiter)) return false
   let bytes = 0
-  const waiter = { heldBytes: 0, giveUp: () => dismiss(stream, waiting) }
   stream.on('data', (chunk: Buffer) => {
     bytes += CHUNK_BYTES + chunk.length
     if (!stream.closed) waiting.hold(waiter, bytes)
   })
   stream.once('close', () => waiting.end(waiter))
-  waiting.begin(waiter)
+  return true
 }

@@ -3,9 +3,9 @@ import type { Waiting } from './waiting.ts'
 
 /** A connection that does not say in time that it speaks HTTP/2 is closed. */
 export const guardConnection = (session: ServerHttp2Session, waiting: Waiting) => {
-  const waiter = { heldBytes: 0, giveUp: () => session.destroy() }
+  const waiter = { heldBytes: 0, sinceMs: 0, giveUp: () => session.destroy() }
   const end = () => waiting.end(waiter)
   session.once('remoteSettings', end)
   session.once('close', end)
-  waiting.begin(waiter)
+  waiting.stay(waiter)
 }

@@ -11,9 +11,10 @@ export const guardFrames = (stream: ServerHttp2Stream, waiting: Waiting) => {
   let bytes = 0
   const waiter = {
     heldBytes: 0,
+    sinceMs: 0,
     giveUp: (reason: 'late' | 'no_room') => {
       // It is not the caller for whom a message waits that is not read on.
-      if (reason === 'late' && stream.isPaused()) waiting.begin(waiter)
+      if (reason === 'late' && stream.isPaused()) waiting.stay(waiter)
       else dismiss(stream, waiting)
     },
   }
@@ -25,7 +26,7 @@ export const guardFrames = (stream: ServerHttp2Stream, waiting: Waiting) => {
       bytes = 0
     }
     if (place === 'end') return
-    if (bytes === 0) waiting.begin(waiter)
+    if (bytes === 0) waiting.stay(waiter)
     bytes += CHUNK_BYTES + chunk.length
     waiting.hold(waiter, bytes)
   })

@@ -4,7 +4,7 @@ import type { Waiting } from './waiting.ts'
 
 /** Bounds how long a stream that has been answered takes to close. */
 export const leave = (stream: ServerHttp2Stream, waiting: Waiting) => {
-  const waiter = { heldBytes: 0, giveUp: () => dismiss(stream, waiting) }
+  const waiter = { heldBytes: 0, sinceMs: 0, giveUp: () => dismiss(stream, waiting) }
   stream.once('close', () => waiting.end(waiter))
-  waiting.begin(waiter)
+  waiting.stay(waiter)
 }

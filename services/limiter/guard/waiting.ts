@@ -5,21 +5,24 @@ export type Reason = 'late' | 'no_room'
 export type Waiter = {
   /** Memory that it takes beside what each takes. */
   heldBytes: number
+  sinceMs: number
   /** Called when it waits no longer; it may begin anew. */
   readonly giveUp: (reason: Reason) => void
 }
 
 /** All that waits for callers: for how long, how many, and with how much memory. */
 export type Waiting = Disposable & {
-  /** Where there are too many, the one that has waited longest makes room. */
-  readonly begin: (waiter: Waiter) => void
+  /** Begins, if there is room, or if the one that has waited longest is to make room. */
+  readonly enter: (waiter: Waiter) => boolean
+  /** Begins in any case: it takes the place of something that had one. */
+  readonly stay: (waiter: Waiter) => void
   /** Notes how much memory it takes now; where that is too much, those that have waited longest make room, it too. */
   readonly hold: (waiter: Waiter, bytes: number) => void
   readonly end: (waiter: Waiter) => void
 }
 
 export type WaitingLimits = {
-  /** Who waits longer than twice this is given up; some are after this. */
+  /** Who waits longer is given up. */
   readonly patienceMs: number
   readonly maxWaiters: number
   /** Of all of them together. */
@@ -27,67 +30,85 @@ export type WaitingLimits = {
 }
 
 /**
- * Whoever means well is never long in here, so that those who stay make room for those who come: it is the oldest that are given up, not
- * the next one that is turned away.
+ * Whoever means well is in here for a moment. So where there are too many it is the oldest that makes room for the next, unless even that
+ * one has just come: then nobody is slow, there is only more than can be served.
  */
+const MOMENT_MS = 250
+
 export const createWaiting = ({ patienceMs, maxWaiters, maxHeldBytes }: WaitingLimits): Waiting => {
   let heldBytes = 0
-  // Two generations instead of a clock, which every call would have to read.
-  let young = createGeneration()
-  let old = createGeneration()
+  // In the order in which they began.
+  const waiters = createQueue()
 
   const forget = (waiter: Waiter) => {
     heldBytes -= waiter.heldBytes
     waiter.heldBytes = 0
   }
-  const giveUpOldest = () => {
-    const oldest = old.takeFirst() ?? young.takeFirst()
-    if (oldest === undefined) return
-    forget(oldest)
-    oldest.giveUp('no_room')
+  const giveUp = (waiter: Waiter, reason: Reason) => {
+    waiters.delete(waiter)
+    forget(waiter)
+    waiter.giveUp(reason)
   }
-  const turn = () => {
-    const late = old
-    old = young
-    young = createGeneration()
-    for (const waiter of late.waiters) forget(waiter)
-    for (const { giveUp } of late.waiters) giveUp('late')
+  /** The oldest, if it has waited longer than that. */
+  const oldest = (olderThanMs: number) => {
+    const first = waiters.first()
+    return first !== undefined && performance.now() - first.sinceMs > olderThanMs ? first : undefined
   }
-  const timer = setInterval(turn, patienceMs).unref()
+  const giveUpLate = () => {
+    for (let late = oldest(patienceMs); late !== undefined; late = oldest(patienceMs)) giveUp(late, 'late')
+  }
+  const timer = setInterval(giveUpLate, patienceMs / 5).unref()
 
+  const stay = (waiter: Waiter) => {
+    waiter.sinceMs = performance.now()
+    waiters.add(waiter)
+  }
   return {
-    begin: (waiter) => {
-      if (young.waiters.size + old.waiters.size >= maxWaiters) giveUpOldest()
-      young.waiters.add(waiter)
+    enter: (waiter) => {
+      if (waiters.size() >= maxWaiters) {
+        const slow = oldest(MOMENT_MS)
+        if (slow === undefined) return false
+        giveUp(slow, 'no_room')
+      }
+      stay(waiter)
+      return true
     },
+    stay,
     hold: (waiter, bytes) => {
       heldBytes += bytes - waiter.heldBytes
       waiter.heldBytes = bytes
-      while (heldBytes > maxHeldBytes) giveUpOldest()
+      for (let first = waiters.first(); heldBytes > maxHeldBytes && first !== undefined; first = waiters.first())
+        giveUp(first, 'no_room')
     },
     end: (waiter) => {
-      if (!young.waiters.delete(waiter)) old.waiters.delete(waiter)
+      waiters.delete(waiter)
       forget(waiter)
     },
     [Symbol.dispose]: () => clearInterval(timer),
   }
 }
 
-const createGeneration = () => {
+const createQueue = () => {
   const waiters = new Set<Waiter>()
-  // Kept: each new one would pass again over the places of all that were taken before.
+  // Kept: each new one would pass again over the places of all that were first before.
   let inOrder = waiters.values()
+  let first: Waiter | undefined
   return {
-    waiters,
-    takeFirst: (): Waiter | undefined => {
+    size: () => waiters.size,
+    add: (waiter: Waiter) => void waiters.add(waiter),
+    delete: (waiter: Waiter) => {
+      if (waiter === first) first = undefined
+      waiters.delete(waiter)
+    },
+    first: (): Waiter | undefined => {
+      if (first !== undefined) return first
       let next = inOrder.next()
       if (next.done) {
         inOrder = waiters.values()
         next = inOrder.next()
       }
-      if (next.done) return undefined
-      waiters.delete(next.value)
-      return next.value
+      first = next.value
+      return first
     },
   }
 }

@@ -25,7 +25,8 @@ export type RedisConnection = AsyncDisposable & {
 }
 
 const RECONNECT_MIN_MS = 50
-const RECONNECT_MAX_MS = 2_000
+/** Short: whoever is back first sees a bucket that the others have not charged yet, and admits too much for as long as they take. */
+const RECONNECT_MAX_MS = 500
 const CONNECT_TIMEOUT_MS = 2_000
 /** A connection that has been silent this long with a command under way is given up. */
 const SOCKET_TIMEOUT_MS = 2_000

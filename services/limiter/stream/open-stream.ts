@@ -50,7 +50,7 @@ export const openStream = ({ call, gate, waiting, decide, onClose }: Options): O
     endIfDone()
   }
 
-  const reader = { heldBytes: 0, giveUp: gate.dismiss }
+  const reader = { heldBytes: 0, sinceMs: 0, giveUp: gate.dismiss }
   let isReading = true
   const holdUnanswered = () => {
     if (!isReading && !isClosed) waiting.hold(reader, unanswered * UNANSWERED_BYTES)
@@ -59,7 +59,7 @@ export const openStream = ({ call, gate, waiting, decide, onClose }: Options): O
   const writer = createDecisionWriter({
     write: (frame, written) => {
       if (isClosed) return
-      if (isReading) waiting.begin(reader)
+      if (isReading) waiting.stay(reader)
       isReading = false
       call.write(frame, written)
       holdUnanswered()

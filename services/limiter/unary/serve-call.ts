@@ -34,7 +34,7 @@ export const serveCall = (stream: ServerHttp2Stream, { method, headers, timeoutM
   const refuse = (refusal: Refusal) => {
     if (isOver) return
     end()
-    if (sendRefusal(stream, refusal)) waiting.begin(waiter)
+    if (sendRefusal(stream, refusal)) waiting.stay(waiter)
   }
   const read = (chunk: Buffer): Refusal | undefined => {
     if (request !== undefined) return SECOND_MESSAGE
@@ -59,7 +59,7 @@ export const serveCall = (stream: ServerHttp2Stream, { method, headers, timeoutM
     if (isOver) return
     if (!reply.ok) return refuse(reply.refusal)
     end()
-    if (sendResponse(stream, reply.message)) waiting.begin(waiter)
+    if (sendResponse(stream, reply.message)) waiting.stay(waiter)
   }
 
   const askOrKeep = () => {
@@ -74,17 +74,18 @@ export const serveCall = (stream: ServerHttp2Stream, { method, headers, timeoutM
   // First for the request, then until the answer has left.
   const waiter: Waiter = {
     heldBytes: 0,
+    sinceMs: 0,
     giveUp: (reason) => {
       if (isOver) return dismiss(stream, waiting)
       refuse(reason === 'late' ? NOT_ARRIVED : NO_ROOM)
       noteGivenUp(stream)
     },
   }
-  waiting.begin(waiter)
   const timer = timerOf(timeoutMs, () => refuse(TIMED_OUT))
   // What goes wrong with a stream ends it; nobody is left to tell.
   stream.on('error', ignore)
   stream.on('close', end)
+  if (!waiting.enter(waiter)) return refuse(NO_ROOM)
   stream.on('data', (chunk: Buffer) => {
     if (isOver) return
     const refusal = read(chunk)
@@ -126,7 +127,7 @@ const NOT_ARRIVED: Refusal = { code: status.DEADLINE_EXCEEDED, details: 'the req
 const NO_MESSAGE: Refusal = { code: status.UNIMPLEMENTED, details: 'the call has no message' }
 const SECOND_MESSAGE: Refusal = { code: status.UNIMPLEMENTED, details: 'the call has more than one message' }
 const COMPRESSED: Refusal = { code: status.INTERNAL, details: 'the message is compressed, by what no header says' }
-const NO_ROOM: Refusal = {
+export const NO_ROOM: Refusal = {
   code: status.RESOURCE_EXHAUSTED,
   details: 'too many requests are on their way; ask another replica',
 }

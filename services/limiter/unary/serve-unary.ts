@@ -9,7 +9,7 @@ import { leave } from '../guard/leave.ts'
 import type { Waiting } from '../guard/waiting.ts'
 import type { Refusal, UnaryMethod } from './method.ts'
 import { sendRefusal } from './send-refusal.ts'
-import { serveCall } from './serve-call.ts'
+import { NO_ROOM, serveCall } from './serve-call.ts'
 import { parseTimeoutMs } from './timeout.ts'
 import { createTurn } from './turn.ts'
 
@@ -41,9 +41,9 @@ export const serveUnary = ({ server, methods, lasting = [], waiting }: Options) 
     const [stream, headers] = event
     const lasts = lasting.includes(headers[':path'] ?? '')
     if (lasts && !lastingStreams.admit(stream)) return refuse(stream, TOO_MANY_STREAMS)
+    if (!lasts && !guardCall(stream, waiting)) return refuse(stream, NO_ROOM)
     for (const listener of others) Reflect.apply(listener, http2, event)
     if (lasts) guardFrames(stream, waiting)
-    else guardCall(stream, waiting)
   }
   const refuse = (stream: ServerHttp2Stream, refusal: Refusal) => {
     stream.on('error', () => {})
