@@ -1,31 +1,8 @@
-import { awaitValue } from './await.ts'
+import { addressOf, callerPod, idle } from './caller-pod.ts'
 import { type Installation, release, scale, setValues } from './installation.ts'
 
 const API_PODS = 3
 const ANONYMOUS_CAPACITY = 20
-
-/** Pods that call the API: two clients with an address each, and nginx as the ingress. */
-const callerPod = (name: string, image: string, args: readonly string[] | undefined) => ({
-  apiVersion: 'v1',
-  kind: 'Pod',
-  metadata: { name, labels: { app: name } },
-  spec: {
-    automountServiceAccountToken: false,
-    terminationGracePeriodSeconds: 1,
-    securityContext: { runAsNonRoot: true, runAsUser: 10003, seccompProfile: { type: 'RuntimeDefault' } },
-    containers: [
-      {
-        name,
-        image,
-        imagePullPolicy: 'IfNotPresent',
-        ...(args === undefined ? { command: ['nginx', '-c', '/conf/nginx.conf', '-e', 'stderr'] } : { command: args }),
-        securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
-        ...(args === undefined && { volumeMounts: [{ name: 'conf', mountPath: '/conf' }] }),
-      },
-    ],
-    ...(args === undefined && { volumes: [{ name: 'conf', configMap: { name } }] }),
-  },
-})
 
 const nginxConf = `
 daemon off;
@@ -51,7 +28,6 @@ export const checkCallers = async (installation: Installation) => {
   const { kubectl, cluster, upgrade, report } = installation
   const { claim } = report
   const { repository, tags } = cluster.images.weir
-  const sleeper = ['node', '-e', 'setInterval(() => {}, 1e6)']
   await scale(installation, API_PODS, ['api'])
   await kubectl.apply({
     apiVersion: 'v1',
@@ -61,16 +37,9 @@ export const checkCallers = async (installation: Installation) => {
   })
   await kubectl.apply(callerPod('ingress', cluster.images.nginx, undefined))
   for (const name of ['alice', 'bob', 'carol', 'dave'])
-    await kubectl.apply(callerPod(name, `${repository}:${tags[0]}`, sleeper))
-  const addressOf = (pod: string) =>
-    awaitValue(`${pod} runs`, 120_000, async () => {
-      const [phase, address] = (
-        await kubectl.do('get', 'pod', pod, '-o', 'jsonpath={.status.phase} {.status.podIP}')
-      ).split(' ')
-      return phase === 'Running' && address ? address : undefined
-    })
-  const ingress = await addressOf('ingress')
-  for (const name of ['alice', 'bob', 'carol', 'dave']) await addressOf(name)
+    await kubectl.apply(callerPod(name, `${repository}:${tags[0]}`, idle))
+  const ingress = await addressOf(kubectl, 'ingress')
+  for (const name of ['alice', 'bob', 'carol', 'dave']) await addressOf(kubectl, name)
 
   const { key, line } = await installation.createKey('user-of-three-pods', 'free')
   await kubectl.do('create', 'secret', 'generic', 'api-keys', `--from-literal=api-keys=${line}`)

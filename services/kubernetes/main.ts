@@ -8,6 +8,7 @@ import { checkFaults } from './faults.ts'
 import { type FoundCluster, findCluster } from './find-cluster.ts'
 import { installFirst } from './first-install.ts'
 import { type Installation, openInstallation, release, setValues } from './installation.ts'
+import { checkReach } from './reach.ts'
 import { createReport, type Report } from './report.ts'
 import { checkScaling } from './scaling.ts'
 import { run as runProgram } from './shell.ts'
@@ -45,6 +46,7 @@ const runOn = async (cluster: Cluster, report: Report) => {
   const isInstalled = await diagnosed('installed from nothing', () => installFirst(installation))
   if (!isInstalled) return report.claim('what needs an installation was not run', false)
   if (isWanted('callers')) await diagnosed('who is charged', () => checkCallers(installation))
+  if (isWanted('callers')) await diagnosed('who reaches whom', () => checkReach(installation))
   let keys: readonly string[] = []
   await diagnosed('keys', async () => {
     keys = await giveKeys(installation)
