@@ -14,6 +14,7 @@ import { startRedis } from '../services/limiter/redis/redis-server.fixture.ts'
 import { freePort, startService } from '../services/platform/service.fixture.ts'
 import { readCpuUs } from './bench/cpu-time.ts'
 import { formatApi } from './bench/format.ts'
+import { imageFlags } from './bench/image-flags.ts'
 import { keepAsking } from './bench/keep-asking.ts'
 import { median, percentile } from './bench/median.ts'
 import { readRedisWork } from './bench/redis-work.ts'
@@ -64,7 +65,7 @@ const started = new AsyncDisposableStack()
 const program = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
 const start = async (path: string, settings: Readonly<Record<string, string>>) => {
-  const result = await startService(program(path), { LOG_LEVEL: 'warn', ...settings })
+  const result = await startService(program(path), { LOG_LEVEL: 'warn', NODE_OPTIONS: imageFlags.join(' '), ...settings })
   if (!result.ok) throw new Error(`${path} did not start: ${result.output}`)
   const { pid } = started.use(result.service).process
   if (pid === undefined) throw new Error(`${path} has no process`)

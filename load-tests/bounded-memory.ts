@@ -19,6 +19,7 @@ import { startRedis } from '../services/limiter/redis/redis-server.fixture.ts'
 import { openLimiterClient } from '../services/limiter-client/open-limiter-client.ts'
 import { freePort } from '../services/platform/service.fixture.ts'
 import { flatness } from './bench/flatness.ts'
+import { imageFlags } from './bench/image-flags.ts'
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -28,8 +29,8 @@ const KEYS = Number(positionals[0] ?? 1_000_000)
 /** Below what the client lets wait, so that all are asked about. */
 const AT_ONCE = 500
 const SAMPLES = 20
-/** What Node takes within the limiter's memory limit in the chart, and the image's flag: with more it would collect its garbage later. */
-const HEAP_FLAGS = ['--max-old-space-size=256', '--max-semi-space-size=8']
+/** What Node takes within the limiter's memory limit in the chart: with more it would collect its garbage later. */
+const HEAP_FLAGS = ['--max-old-space-size=256', ...imageFlags]
 for (const flag of HEAP_FLAGS) setFlagsFromString(flag)
 setFlagsFromString('--expose-gc')
 /** Of this process, which makes the load too: what that leaves behind is not the client's. */

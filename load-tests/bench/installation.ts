@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { redisCli, startClusterNode, startRedis } from '../../services/limiter/redis/redis-server.fixture.ts'
 import { freePort, startService, until } from '../../services/platform/service.fixture.ts'
+import { imageFlags } from './image-flags.ts'
 import { EMPTY_CLIENT, HOT_CLIENT } from './spread.ts'
 import type { Addresses } from './ways.ts'
 
@@ -51,6 +52,7 @@ const openLimiter = async (resources: AsyncDisposableStack, folder: string, sett
     LIMITER_POLICIES: join(folder, 'policies.yaml'),
     LOG_LEVEL: 'error',
     ...settings,
+    NODE_OPTIONS: [...imageFlags, settings['NODE_OPTIONS'] ?? ''].join(' '),
   })
   if (!started.ok) throw new Error(started.output)
   // A profile is written as the process ends by itself.
