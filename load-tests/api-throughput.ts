@@ -65,7 +65,11 @@ const started = new AsyncDisposableStack()
 const program = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
 const start = async (path: string, settings: Readonly<Record<string, string>>) => {
-  const result = await startService(program(path), { LOG_LEVEL: 'warn', NODE_OPTIONS: imageFlags.join(' '), ...settings })
+  const result = await startService(program(path), {
+    LOG_LEVEL: 'warn',
+    NODE_OPTIONS: imageFlags.join(' '),
+    ...settings,
+  })
   if (!result.ok) throw new Error(`${path} did not start: ${result.output}`)
   const { pid } = started.use(result.service).process
   if (pid === undefined) throw new Error(`${path} has no process`)
