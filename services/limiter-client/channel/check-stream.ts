@@ -115,11 +115,11 @@ export const openCheckStream = ({ openLink, patienceUs, monotonicClock, timers, 
       batch.some(isTraced) ? batch.map(({ trace }) => trace) : undefined,
     )
     if (sent.size === 0) heardAtUs = nowUs
-    for (const [index, question] of batch.entries()) {
+    batch.forEach((question, index) => {
       const id = idAfter(nextId, index)
       if (tooLarge.length > 0 && tooLarge.includes(id)) question.settle(isTooLarge)
       else sent.set(id, { question, atUs: nowUs })
-    }
+    })
     nextId = idAfter(nextId, batch.length)
     for (const frame of frames) hasRoom = link.send(frame)
   }

@@ -49,8 +49,5 @@ const countLocally = async (
 /** The same list for the same plan, so that a store need not look at it twice. */
 const bucketsOf = oncePer((matched: readonly Matched[]) => matched.map(({ asked }) => asked))
 
-const takeOf = (matched: readonly Matched[], { cost, requestId }: Asked): Take => ({
-  cost,
-  buckets: bucketsOf(matched),
-  ...(requestId !== undefined && { requestId }),
-})
+const takeOf = (matched: readonly Matched[], { cost, requestId }: Asked): Take =>
+  requestId === undefined ? { cost, buckets: bucketsOf(matched) } : { cost, buckets: bucketsOf(matched), requestId }

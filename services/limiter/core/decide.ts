@@ -8,50 +8,61 @@ import { shareLeft, stretchedNano } from './stretched.ts'
 type Judged = Matched & { readonly reading: Reading }
 type Counted = Extract<TakeOutcome, { kind: 'counted' }>
 
+const NO_SHADOWS: readonly ShadowVerdict[] = []
+
 /** Turns what the store said of the buckets asked (one reading for each of `matched`) into an answer. */
 export const decide = (matched: readonly Matched[], costTokens: number, outcome: Counted): Answer => {
-  const judged = pair(matched, outcome.readings)
-  const enforced = judged.filter(({ asked }) => asked.enforced)
-  const shadows = judged.filter(({ asked }) => !asked.enforced).map(shadowVerdict)
-  const decision = outcome.granted
-    ? decideGranted(enforced, outcome.basis)
-    : decideRefused(enforced, outcome.basis, costTokens)
+  const decision = outcome.granted ? decideGranted(matched, outcome) : decideRefused(matched, outcome, costTokens)
+  const shadows = matched.every(isEnforced) ? NO_SHADOWS : shadowVerdicts(matched, outcome)
   return outcome.replayed ? { decision, shadows, replayed: true } : { decision, shadows }
 }
 
-const pair = (matched: readonly Matched[], readings: readonly Reading[]): readonly Judged[] => {
-  const judged: Judged[] = []
-  for (let index = 0; index < matched.length; index += 1) {
-    const [one, reading] = [matched[index], readings[index]]
-    if (one !== undefined && reading !== undefined) judged.push({ policy: one.policy, asked: one.asked, reading })
-  }
-  return judged
-}
+const isEnforced = ({ asked }: Matched) => asked.enforced
 
-const shadowVerdict = ({ policy, reading }: Judged): ShadowVerdict => ({
-  policy: policy.name,
-  verdict: reading.held ? 'allow' : 'deny',
-})
+const shadowVerdicts = (matched: readonly Matched[], { readings }: Counted) =>
+  matched.flatMap(({ policy, asked }, index): readonly ShadowVerdict[] => {
+    const reading = readings[index]
+    if (asked.enforced || reading === undefined) return []
+    return [{ policy: policy.name, verdict: reading.held ? 'allow' : 'deny' }]
+  })
 
 /** A pass reports the bucket with the smallest remaining/limit. */
-const decideGranted = (enforced: readonly Judged[], basis: Counted['basis']): Decision => {
-  const tightest = leastBy(enforced, ({ asked, reading }) => shareLeft(reading, asked.rule) / asked.rule.capacityTokens)
+const decideGranted = (matched: readonly Matched[], { basis, readings }: Counted): Decision => {
+  const tightest = firstOfLeast(matched, readings, (reading, rule) => shareLeft(reading, rule) / rule.capacityTokens)
   // Every policy that matches is in shadow: nothing limits the request.
   if (tightest === undefined) return { verdict: 'allow', basis: 'no_policy' }
   return { verdict: 'allow', basis, policy: tightest.policy.name, quota: quotaOf(tightest) }
 }
 
 /** A refusal reports the bucket with the longest wait. */
-const decideRefused = (enforced: readonly Judged[], basis: Counted['basis'], costTokens: number): Decision => {
-  const waitUs = ({ asked: { rule }, reading: { bucket, stretch } }: Judged) =>
+const decideRefused = (matched: readonly Matched[], { basis, readings }: Counted, costTokens: number): Decision => {
+  const waitUs = ({ bucket, stretch }: Reading, rule: Rule) =>
     untilHoldsNanoUs(bucket, rule, stretchedNano(costTokens, rule, stretch))
-  const slowest = leastBy(
-    enforced.filter(({ reading }) => !reading.held),
-    (judged) => -waitUs(judged),
+  const slowest = firstOfLeast(matched, readings, (reading, rule) =>
+    reading.held ? undefined : -waitUs(reading, rule),
   )
   if (slowest === undefined) throw new Error('a store refused a take that every enforced bucket holds')
-  const retryAfterMs = Math.ceil(waitUs(slowest) / 1000)
+  const retryAfterMs = Math.ceil(waitUs(slowest.reading, slowest.asked.rule) / 1000)
   return { verdict: 'deny', basis, policy: slowest.policy.name, quota: quotaOf(slowest), retryAfterMs }
+}
+
+/** Of the enforced buckets that have a value the first with the least. */
+const firstOfLeast = (
+  matched: readonly Matched[],
+  readings: readonly Reading[],
+  rank: (reading: Reading, rule: Rule) => number | undefined,
+): Judged | undefined => {
+  let first: Judged | undefined
+  let least = Number.POSITIVE_INFINITY
+  for (let index = 0; index < matched.length; index += 1) {
+    const [one, reading] = [matched[index], readings[index]]
+    if (one === undefined || reading === undefined || !one.asked.enforced) continue
+    const value = rank(reading, one.asked.rule)
+    if (value === undefined || value >= least) continue
+    least = value
+    first = { policy: one.policy, asked: one.asked, reading }
+  }
+  return first
 }
 
 /** Nothing was counted: the strictest of what the policies say then. */
@@ -72,10 +83,3 @@ export const quota = (rule: Rule, reading: Reading): Quota => ({
   refillTokens: rule.refillTokens,
   refillPeriodMs: rule.periodS * 1000,
 })
-
-/** The first of those with the least value. */
-const leastBy = <T>(items: readonly T[], value: (item: T) => number) =>
-  items.reduce<T | undefined>(
-    (least, item) => (least === undefined || value(item) < value(least) ? item : least),
-    undefined,
-  )

@@ -69,10 +69,10 @@ export const createConservationCheck = (violated: (violation: Violation) => void
 
   return (operations: readonly ScriptOperation[], { results }: ScriptReply) => {
     const seenUs = monotonicUs()
-    for (const [index, operation] of operations.entries()) {
+    operations.forEach((operation, index) => {
       const result = results[index]
       if (result !== undefined) check(operation, result, seenUs)
-    }
+    })
   }
 }
 

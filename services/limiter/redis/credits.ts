@@ -21,6 +21,8 @@ export type Credits = {
   /** Puts back what a take did not need after all. */
   readonly putBack: (asked: AskedBucket, credit: Credit) => void
   readonly forget: (asked: AskedBucket) => void
+  /** Whether there is none at all, as most of the time. */
+  readonly isEmpty: () => boolean
 }
 
 type Account = { readonly credits: Credit[]; readonly after: Bucket; readonly keptAtUs: number }
@@ -80,6 +82,7 @@ export const createCredits = (monotonicUs: () => number): Credits => {
       if (account !== undefined) store(asked, { ...account, credits: [...account.credits, credit] })
     },
     forget: (asked) => accounts.delete(asked.name),
+    isEmpty: () => accounts.size === 0,
   }
 }
 

@@ -12,17 +12,22 @@ export type GroupBuckets = { readonly placed: Placed; readonly buckets: readonly
 /** What a take asks of each group. */
 export type Payment = Pick<Take, 'cost' | 'requestId'>
 
+/** For each bucket the credit that pays for it; nothing where none does. */
+type Used = readonly (Credit | undefined)[]
+
 /**
- * `refund`: the request is refused elsewhere, so what the group paid for it is credit for its next takes.
- * `settle`: to be told, once, whether the request was admitted without the group's word; resolves with whether it was charged all the same.
+ * `used`: for `refund`. `settle`: to be told, once, whether the request was admitted without the group's word; resolves with whether it
+ * was charged all the same.
  */
 export type Charged =
-  | { readonly ok: true; readonly value: Replayed; readonly refund: () => void }
+  | { readonly ok: true; readonly value: Replayed; readonly used: Used }
   | { readonly ok: false; readonly settle: (admitted: boolean) => Promise<boolean> }
 
 export type GroupTakes = {
   /** Charges the group's buckets, but those for which this limiter holds credit. */
   readonly charge: (group: GroupBuckets, payment: Payment, deadlineUs: number) => Promise<Charged>
+  /** The request is refused elsewhere, so what the group paid for it is credit for its next takes. */
+  readonly refund: (group: GroupBuckets, payment: Payment, charged: Extract<Charged, { ok: true }>) => void
   /** What the group holds; charges nothing. */
   readonly look: (group: GroupBuckets, payment: Payment, deadlineUs: number) => Promise<Answered>
 }
@@ -33,7 +38,7 @@ export const createGroupTakes = ({ ask }: Pick<Ask, 'ask'>, credits: Credits): G
   const chargeRest = async (
     { placed, buckets }: GroupBuckets,
     cost: number,
-    used: readonly (Credit | undefined)[],
+    used: Used,
     deadlineUs: number,
   ): Promise<Answered> => {
     const isPrepaid = (_: AskedBucket, index: number) => used[index] !== undefined
@@ -62,38 +67,59 @@ export const createGroupTakes = ({ ask }: Pick<Ask, 'ask'>, credits: Credits): G
     return { ok: false, late: late() }
   }
 
+  const useCredit = (buckets: readonly AskedBucket[], payment: Payment): Used => {
+    if (credits.isEmpty() || !earnsCredit(payment)) return []
+    const used = buckets.map((asked) => (asked.enforced ? credits.take(asked, payment.cost) : undefined))
+    return used.some((credit) => credit !== undefined) ? used : []
+  }
+
+  /** `value`: what it was charged for nothing, if it was. */
+  const keepAsCredit = (buckets: readonly AskedBucket[], payment: Payment, used: Used, value?: Replayed) => {
+    for (const [index, asked] of buckets.entries()) {
+      const credit = used[index]
+      const paid = value?.granted === true ? value.readings[index] : undefined
+      if (credit !== undefined) credits.putBack(asked, credit)
+      // In shadow nothing is owed: what such a bucket paid for a refused request is a rehearsal's error, and small.
+      else if (earnsCredit(payment) && asked.enforced && paid !== undefined)
+        credits.keep(asked, payment.cost, paid.bucket)
+    }
+  }
+
+  const settleLate = async (
+    buckets: readonly AskedBucket[],
+    payment: Payment,
+    used: Used,
+    coming: Promise<Late>,
+    admitted: boolean,
+  ) => {
+    const late = await coming
+    const isCharged = late.kind === 'ran' && late.value.granted
+    if (!admitted || !isCharged) keepAsCredit(buckets, payment, used, late.kind === 'ran' ? late.value : undefined)
+    return isCharged
+  }
+
   return {
-    charge: async (group, { cost, requestId }, deadlineUs) => {
+    // Not async: each take would wait for one more promise.
+    charge: (group, payment, deadlineUs) => {
       const { placed, buckets } = group
-      // A remembered grant is what its retry finds paid; credit beside it would pay twice.
-      const earnsCredit = cost > 0 && requestId === undefined
-      const used = buckets.map((asked) => (earnsCredit && asked.enforced ? credits.take(asked, cost) : undefined))
-      const answered = used.every((credit) => credit === undefined)
-        ? await ask(placed, { kind: 'take', buckets, cost, requestId }, deadlineUs)
-        : await chargeRest(group, cost, used, deadlineUs)
-      const keepAsCredit = (value: Replayed | undefined) => {
-        for (const [index, asked] of buckets.entries()) {
-          const credit = used[index]
-          const paid = value?.granted === true ? value.readings[index] : undefined
-          if (credit !== undefined) credits.putBack(asked, credit)
-          // In shadow nothing is owed: what such a bucket paid for a refused request is a rehearsal's error, and small.
-          else if (earnsCredit && asked.enforced && paid !== undefined) credits.keep(asked, cost, paid.bucket)
+      const { cost, requestId } = payment
+      const used = useCredit(buckets, payment)
+      const asked =
+        used.length === 0
+          ? ask(placed, { kind: 'take', buckets, cost, requestId }, deadlineUs)
+          : chargeRest(group, cost, used, deadlineUs)
+      return asked.then((answered): Charged => {
+        if (!answered.ok) {
+          const { late } = answered
+          return { ok: false, settle: (admitted) => settleLate(buckets, payment, used, late, admitted) }
         }
-      }
-      if (!answered.ok)
-        return {
-          ok: false,
-          settle: async (admitted) => {
-            const late = await answered.late
-            const isCharged = late.kind === 'ran' && late.value.granted
-            if (!admitted || !isCharged) keepAsCredit(late.kind === 'ran' ? late.value : undefined)
-            return isCharged
-          },
-        }
-      const { value } = answered
-      if (!value.granted) keepAsCredit(undefined)
-      return { ok: true, value, refund: () => keepAsCredit(value) }
+        const { value } = answered
+        if (!value.granted && used.length > 0) keepAsCredit(buckets, payment, used)
+        return { ok: true, value, used }
+      })
     },
+
+    refund: ({ buckets }, payment, { used, value }) => keepAsCredit(buckets, payment, used, value),
 
     look: async ({ placed, buckets }, { cost }, deadlineUs) => {
       const seen = await ask(placed, { kind: 'take', buckets, cost: 0 }, deadlineUs)
@@ -106,6 +132,9 @@ export const createGroupTakes = ({ ask }: Pick<Ask, 'ask'>, credits: Credits): G
     },
   }
 }
+
+/** A remembered grant is what its retry finds paid; credit beside it would pay twice. */
+const earnsCredit = ({ cost, requestId }: Payment) => cost > 0 && requestId === undefined
 
 const lateOf = async (answered: Answered): Promise<Late> =>
   answered.ok ? { kind: 'ran', value: answered.value } : answered.late

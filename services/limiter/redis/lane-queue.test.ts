@@ -37,13 +37,15 @@ const openQueue = () => {
   const told: (string | undefined)[] = []
   const add = (one: Queued['operation']) => {
     const index = told.push(undefined) - 1
-    return queue.add({
+    const queued: Queued = {
       operation: one,
       span: undefined,
       settle: (outcome) => {
         told[index] = outcome.ok ? (outcome.place < outcome.result.granted ? 'granted' : 'refused') : 'failed'
       },
-    })
+    }
+    queue.add(queued)
+    return () => queue.withdraw(queued)
   }
   return { calls, add, told }
 }

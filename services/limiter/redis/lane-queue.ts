@@ -25,8 +25,9 @@ export type Queued = {
 }
 
 export type LaneQueue = {
-  /** The returned function withdraws it, if it has not been sent; it is then told nothing. Otherwise nobody waits for it any more. */
-  readonly add: (queued: Queued) => () => boolean
+  readonly add: (queued: Queued) => void
+  /** Nobody waits for it any more. True: it has not been sent, and is told nothing. */
+  readonly withdraw: (queued: Queued) => boolean
 }
 
 /**
@@ -68,12 +69,12 @@ export const createLaneQueue = (run: RunScript, tracing?: Tracing): LaneQueue =>
         // What else this tick asks leaves in the same call.
         queueMicrotask(() => void flush())
       }
-      return () => {
-        const index = waiting.indexOf(queued)
-        if (index >= 0) waiting.splice(index, 1)
-        else abandoned.add(queued)
-        return index >= 0
-      }
+    },
+    withdraw: (queued) => {
+      const index = waiting.indexOf(queued)
+      if (index >= 0) waiting.splice(index, 1)
+      else abandoned.add(queued)
+      return index >= 0
     },
   }
 }
@@ -123,16 +124,16 @@ const send = async (batch: readonly Merged[], run: RunScript, tracing: Tracing |
   // The script always comes to the first; were that put back, a reply that tells of none would be asked for without an end.
   const served = Math.max(1, reply?.results.length ?? batch.length)
   let isFirst = true
-  for (const [index, { members }] of batch.slice(0, served).entries()) {
+  batch.slice(0, served).forEach(({ members }, index) => {
     const result = reply?.results[index]
-    for (const [place, { settle }] of members.entries()) {
+    members.forEach(({ settle }, place) => {
       settle(
         result === undefined
           ? { ok: false, fate: reply?.fates?.[index] ?? fate, isFirst }
           : { ok: true, result, place },
       )
       isFirst &&= result !== undefined
-    }
-  }
+    })
+  })
   return batch.slice(served)
 }

@@ -3,7 +3,7 @@ import type { Randomness } from '../../seams/randomness.ts'
 import type { Timers } from '../../seams/timers.ts'
 import type { Tracing } from '../../tracing/tracing.ts'
 import type { AskedBucket } from '../core/store.ts'
-import { createLaneQueue, type RunScript } from './lane-queue.ts'
+import { createLaneQueue, type Queued, type RunScript } from './lane-queue.ts'
 import type { LostFate } from './not-run.ts'
 import { type Replayed, replay } from './replay.ts'
 import type { ScriptOperation } from './take-script.ts'
@@ -63,7 +63,7 @@ export const createLane = ({ run, timers, randomness, monotonicUs, onChange, tra
       return new Promise((resolve) => {
         let isSettled = false
         let tellLate: ((late: Late) => void) | undefined
-        const withdraw = queue.add({
+        const queued: Queued = {
           operation: { ...question, key },
           // A debit is for what others asked before.
           span: kind === 'debit' ? undefined : tracing?.active(),
@@ -82,13 +82,14 @@ export const createLane = ({ run, timers, randomness, monotonicUs, onChange, tra
             breaker.report(permit, 'answered')
             resolve({ ok: true, value })
           },
-        })
+        }
+        queue.add(queued)
         const expire = () => {
           if (isSettled) return
           // A loop that stood still is not the store's failure.
           const lagUs = monotonicUs() - deadlineUs
           breaker.report(permit, lagUs < waitUs / 2 + 1_000 ? 'failed' : 'inconclusive')
-          if (withdraw()) return resolve(NOT_RUN)
+          if (queue.withdraw(queued)) return resolve(NOT_RUN)
           const late = new Promise<Late>((tell) => {
             tellLate = tell
           })

@@ -4,7 +4,7 @@ import { type AskedBucket, bucketRef, type Reading, type Take, type TakeOutcome 
 import type { Debit, DebitOutcome, RemoteStore } from '../share/debit.ts'
 import { type AskOptions, createAsk } from './ask.ts'
 import { createCredits } from './credits.ts'
-import { createGroupTakes, type GroupBuckets, type Payment } from './group-take.ts'
+import { type Charged, createGroupTakes, type GroupBuckets, type Payment } from './group-take.ts'
 import { full, type Replayed, unseen } from './replay.ts'
 import { boundedName, type Shards } from './shards.ts'
 
@@ -20,6 +20,7 @@ const DEBIT_DEADLINE_MS = 1_000
 /** A group's part of a take, and the place of each of its buckets in the whole take. */
 type Part = GroupBuckets & { readonly places: readonly number[] }
 type Seen = { readonly part: Part; readonly value: Replayed }
+type Paid = Extract<Charged, { ok: true }>
 
 /**
  * Buckets in Redis. Those of one group are charged in one step. A take over several groups asks one after the other, in order; when a
@@ -59,32 +60,56 @@ export const createRedisStore = ({ deadlineMs, ...options }: Options): RemoteSto
     return counted(false, seen)
   }
 
-  const take = async (whole: Take, deadlineUs: number): Promise<TakeOutcome> => {
-    const { buckets } = whole
-    const parts = partsOf(buckets)
+  // These two are not async: each take would wait for two more promises.
+  const take = (whole: Take, deadlineUs: number): Promise<TakeOutcome> => {
+    const parts = partsOf(whole.buckets)
     const refused = refuse(parts, whole)
-    if (refused !== undefined) return refused
-    const paid: (Seen & { readonly refund: () => void })[] = []
+    if (refused !== undefined) return Promise.resolve(refused)
+    const [part] = parts
+    // Nearly every take: nobody else's refusal can make this part's payment one for nothing.
+    return part !== undefined && parts.length === 1
+      ? takeOfOne(part, whole, deadlineUs)
+      : takeOfSeveral(parts, whole, deadlineUs)
+  }
+
+  const takeOfOne = (part: Part, whole: Take, deadlineUs: number) =>
+    groups.charge(part, whole, deadlineUs).then((charged): TakeOutcome => {
+      if (charged.ok) {
+        const { granted, replayed, readings } = charged.value
+        return { kind: 'counted', basis: 'bucket', granted, replayed: granted && replayed, readings }
+      }
+      return {
+        kind: 'unavailable',
+        settle: async (admitted) => ((await charged.settle(admitted)) && admitted ? whole.buckets : []),
+      }
+    })
+
+  const takeOfSeveral = async (parts: readonly Part[], whole: Take, deadlineUs: number): Promise<TakeOutcome> => {
+    const { buckets } = whole
+    const paid: { readonly part: Part; readonly charged: Paid }[] = []
+    const refundAll = () => {
+      for (const { part, charged } of paid) groups.refund(part, whole, charged)
+    }
     for (const [index, part] of parts.entries()) {
-      const answered = await groups.charge(part, whole, deadlineUs)
-      if (answered.ok && answered.value.granted) {
-        paid.push({ part, ...answered })
+      const charged = await groups.charge(part, whole, deadlineUs)
+      if (charged.ok && charged.value.granted) {
+        paid.push({ part, charged })
         continue
       }
-      if (!answered.ok)
+      if (!charged.ok)
         return {
           kind: 'unavailable',
           settle: async (admitted) => {
-            if (!admitted) for (const { refund } of paid) refund()
-            const charged = [...paid.map((one) => one.part), ...((await answered.settle(admitted)) ? [part] : [])]
-            return admitted ? charged.flatMap(({ places }) => places.flatMap((place) => buckets[place] ?? [])) : []
+            if (!admitted) refundAll()
+            const all = [...paid.map((one) => one.part), ...((await charged.settle(admitted)) ? [part] : [])]
+            return admitted ? all.flatMap(({ places }) => places.flatMap((place) => buckets[place] ?? [])) : []
           },
         }
-      for (const { refund } of paid) refund()
+      refundAll()
       const rest = await lookAtRest(parts.slice(index + 1), whole, deadlineUs)
-      return counted(false, [...paid, { part, value: answered.value }, ...rest])
+      return counted(false, [...paid.map(seenIn), { part, value: charged.value }, ...rest])
     }
-    return counted(true, paid)
+    return counted(true, paid.map(seenIn))
   }
 
   const deadlineUs = () => monotonicUs() + deadlineMs * 1000
@@ -124,6 +149,11 @@ export const createRedisStore = ({ deadlineMs, ...options }: Options): RemoteSto
     },
   }
 }
+
+const seenIn = ({ part, charged }: { readonly part: Part; readonly charged: Paid }): Seen => ({
+  part,
+  value: charged.value,
+})
 
 const debited = (before: Reading, { capacityTokens }: Rule, nano: number): Reading => {
   const { deficitNano, atUs } = before.bucket

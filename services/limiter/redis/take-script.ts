@@ -91,7 +91,9 @@ const writeOperation = (
   offset = batch.writeUInt32BE(kind === 'debit' ? extraNano : times, offset)
   offset = writeName(batch, offset, requestId === undefined ? '' : requestNameOf(requestId, cost, buckets))
   offset = batch.writeUInt8(buckets.length, offset)
-  for (const [index, asked] of buckets.entries()) offset = writeAsked(batch, offset, asked, testimonies?.[index])
+  buckets.forEach((asked, index) => {
+    offset = writeAsked(batch, offset, asked, testimonies?.[index])
+  })
   return offset
 }
 

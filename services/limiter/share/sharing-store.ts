@@ -50,10 +50,10 @@ export const createSharingStore = ({ remote, replicas, monotonicUs, timers, rand
   const debts = createDebts({ accounts, remembered, remote, monotonicUs, timers, randomness })
 
   const learn = ({ buckets, cost }: Take, { granted, replayed, readings }: Counted) => {
-    for (const [index, asked] of buckets.entries()) {
+    buckets.forEach((asked, index) => {
       const reading = readings[index]
       if (reading !== undefined) remembered.learn(asked, reading, granted && reading.held && !replayed ? cost : 0)
-    }
+    })
   }
 
   /** Until the store's word on a take has come or can come no more, what was admitted for it is not paid. */
@@ -66,17 +66,19 @@ export const createSharingStore = ({ remote, replicas, monotonicUs, timers, rand
 
   return {
     store: {
-      take: async (take) => {
+      // Not async: each take would wait for one more promise.
+      take: (take) => {
         for (const asked of take.buckets) debts.payBefore(asked)
-        const outcome = await remote.take(take)
-        if (outcome.kind === 'counted') {
-          learn(take, outcome)
-          return outcome
-        }
-        return {
-          kind: 'unavailable',
-          settle: (admitted) => (admitted ? settleAdmitted(outcome.settle, take) : outcome.settle(false)),
-        }
+        return remote.take(take).then((outcome): TakeOutcome => {
+          if (outcome.kind === 'counted') {
+            learn(take, outcome)
+            return outcome
+          }
+          return {
+            kind: 'unavailable',
+            settle: (admitted) => (admitted ? settleAdmitted(outcome.settle, take) : outcome.settle(false)),
+          }
+        })
       },
       reset: (buckets) => {
         for (const asked of buckets) {

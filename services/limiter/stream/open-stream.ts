@@ -73,6 +73,10 @@ export const openStream = ({ call, gate, waiting, decide, onClose }: Options): O
     },
   })
 
+  const add = (decision: StreamDecision) => {
+    if (!isClosed) writer.add(decision)
+  }
+
   call.on('data', (frame: DecodedCheckFrame) => {
     if (!frame.ok) {
       gate.close()
@@ -82,11 +86,9 @@ export const openStream = ({ call, gate, waiting, decide, onClose }: Options): O
     unanswered += frame.checks.length
     holdUnanswered()
     if (unanswered >= MAX_UNANSWERED) gate.close()
-    for (const [index, parsed] of frame.checks.entries()) {
-      void decide(idAfter(frame.firstId, index), parsed, frame.traces?.get(index)).then((decision) => {
-        if (!isClosed) writer.add(decision)
-      })
-    }
+    frame.checks.forEach((parsed, index) => {
+      void decide(idAfter(frame.firstId, index), parsed, frame.traces?.get(index)).then(add)
+    })
   })
   call.on('end', finish)
   call.on('close', () => {

@@ -174,20 +174,20 @@ export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKET
       const heard = { span, lineage }
       const { buckets, testimonies } = operation
       if (testimonies !== undefined) taught += testimonies.filter((testimony) => testimony !== undefined).length
-      for (const [index, asked] of buckets.entries()) {
-        const told = result.before[index]
-        const entry = entries.get(asked.name)
+      for (let index = 0; index < buckets.length; index += 1) {
+        const [asked, told] = [buckets[index], result.before[index]]
+        const entry = asked && entries.get(asked.name)
         known[index] = entry
-        if (told === undefined || entry === undefined) continue
+        if (asked === undefined || told === undefined || entry === undefined) continue
         if (lossOf(entry.witness, asked, told, span, hashFor(entry, asked.rule)) !== undefined)
           return learnLoss(operation, result, heard)
       }
-      for (const [index, asked] of buckets.entries()) {
+      buckets.forEach((asked, index) => {
         const told = result.before[index]
         const entry = known[index]
-        if (told === undefined) continue
+        if (told === undefined) return
         remember(entry, asked, stateAfter(operation, result, asked, told, hashFor(entry, asked.rule)), heard)
-      }
+      })
       return undefined
     },
 
