@@ -1,5 +1,5 @@
 import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2'
-import type { Waiting } from './waiting.ts'
+import { type Waiting, waiterOf } from './waiting.ts'
 
 /** A connection on which so many calls were given up is given up itself: nobody who means well is ever that slow. */
 const MAX_GIVEN_UP = 100
@@ -18,9 +18,10 @@ export const noteGivenUp = ({ session }: ServerHttp2Stream) => {
 export const dismiss = (stream: ServerHttp2Stream, waiting: Waiting) => {
   if (stream.destroyed) return
   const { session } = stream
-  const waiter = { heldBytes: 0, sinceMs: 0, giveUp: () => session?.destroy() }
+  const endConnection = () => session?.destroy()
+  const waiter = waiterOf(endConnection)
   stream.once('close', () => waiting.end(waiter))
   stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM)
-  waiting.stay(waiter)
+  if (!waiting.linger(waiter)) return endConnection()
   noteGivenUp(stream)
 }

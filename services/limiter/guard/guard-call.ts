@@ -1,11 +1,11 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import { CHUNK_BYTES } from './chunk-bytes.ts'
 import { dismiss } from './dismiss.ts'
-import type { Waiting } from './waiting.ts'
+import { type Waiting, waiterOf } from './waiting.ts'
 
 /** Bounds how long a call that is served elsewhere takes from its begin to its end, and what its request holds meanwhile; false: no room. */
 export const guardCall = (stream: ServerHttp2Stream, waiting: Waiting): boolean => {
-  const waiter = { heldBytes: 0, sinceMs: 0, giveUp: () => dismiss(stream, waiting) }
+  const waiter = waiterOf(() => dismiss(stream, waiting))
   if (!waiting.enter(waiter)) return false
   let bytes = 0
   stream.on('data', (chunk: Buffer) => {

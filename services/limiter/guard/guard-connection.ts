@@ -1,9 +1,9 @@
 import type { ServerHttp2Session } from 'node:http2'
-import type { Waiting } from './waiting.ts'
+import { type Waiting, waiterOf } from './waiting.ts'
 
 /** A connection that does not say in time that it speaks HTTP/2 is closed. */
 export const guardConnection = (session: ServerHttp2Session, waiting: Waiting) => {
-  const waiter = { heldBytes: 0, sinceMs: 0, giveUp: () => session.destroy() }
+  const waiter = waiterOf(() => session.destroy())
   const end = () => waiting.end(waiter)
   session.once('remoteSettings', end)
   session.once('close', end)

@@ -1,7 +1,7 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import { CHUNK_BYTES } from './chunk-bytes.ts'
 import { dismiss } from './dismiss.ts'
-import type { Waiting } from './waiting.ts'
+import { type Waiting, waiterOf } from './waiting.ts'
 
 const PREFIX_BYTES = 5
 
@@ -9,20 +9,16 @@ const PREFIX_BYTES = 5
 export const guardFrames = (stream: ServerHttp2Stream, waiting: Waiting) => {
   const places = createPlaces()
   let bytes = 0
-  const waiter = {
-    heldBytes: 0,
-    sinceMs: 0,
-    giveUp: (reason: 'late' | 'no_room') => {
-      // It is not the caller for whom a message waits that is not read on.
-      if (reason === 'late' && stream.isPaused()) waiting.stay(waiter)
-      else dismiss(stream, waiting)
-    },
-  }
+  const waiter = waiterOf((reason) => {
+    // It is not the caller for whom a message waits that is not read on.
+    if (reason === 'late' && stream.isPaused()) waiting.stay(waiter)
+    else dismiss(stream, waiting)
+  })
   stream.on('data', (chunk: Buffer) => {
     if (stream.closed) return
     const place = places.after(chunk)
     if (place !== 'within') {
-      waiting.end(waiter)
+      waiting.rest(waiter)
       bytes = 0
     }
     if (place === 'end') return

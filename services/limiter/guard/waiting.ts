@@ -6,16 +6,23 @@ export type Waiter = {
   /** Memory that it takes beside what each takes. */
   heldBytes: number
   sinceMs: number
-  /** Called when it waits no longer; it may begin anew. */
+  place: 'none' | 'call' | 'lingering'
+  /** Called when it waits no longer; it may stay on. */
   readonly giveUp: (reason: Reason) => void
 }
 
+export const waiterOf = (giveUp: Waiter['giveUp']): Waiter => ({ heldBytes: 0, sinceMs: 0, place: 'none', giveUp })
+
 /** All that waits for callers: for how long, how many, and with how much memory. */
 export type Waiting = Disposable & {
-  /** Begins, if there is room, or if the one that has waited longest is to make room. */
+  /** A call takes a place and waits, if there is one, or if the one that has waited longest is to make room. */
   readonly enter: (waiter: Waiter) => boolean
-  /** Begins in any case: it takes the place of something that had one. */
+  /** What is over but for the caller's taking it waits on, if there is room. */
+  readonly linger: (waiter: Waiter) => boolean
+  /** Waits without a place: something else bounds how many there are. */
   readonly stay: (waiter: Waiter) => void
+  /** Keeps its place, but it is not its caller that it waits for. */
+  readonly rest: (waiter: Waiter) => void
   /** Notes how much memory it takes now; where that is too much, those that have waited longest make room, it too. */
   readonly hold: (waiter: Waiter, bytes: number) => void
   readonly end: (waiter: Waiter) => void
@@ -24,7 +31,8 @@ export type Waiting = Disposable & {
 export type WaitingLimits = {
   /** Who waits longer is given up. */
   readonly patienceMs: number
-  readonly maxWaiters: number
+  readonly maxCalls: number
+  readonly maxLingering: number
   /** Of all of them together. */
   readonly maxHeldBytes: number
 }
@@ -35,18 +43,24 @@ export type WaitingLimits = {
  */
 const MOMENT_MS = 250
 
-export const createWaiting = ({ patienceMs, maxWaiters, maxHeldBytes }: WaitingLimits): Waiting => {
+export const createWaiting = ({ patienceMs, maxCalls, maxLingering, maxHeldBytes }: WaitingLimits): Waiting => {
   let heldBytes = 0
+  const taken = { none: 0, call: 0, lingering: 0 }
   // In the order in which they began.
   const waiters = createQueue()
 
-  const forget = (waiter: Waiter) => {
+  const take = (waiter: Waiter, place: Waiter['place']) => {
+    taken[waiter.place] -= 1
+    taken[place] += 1
+    waiter.place = place
+  }
+  const rest = (waiter: Waiter) => {
+    waiters.delete(waiter)
     heldBytes -= waiter.heldBytes
     waiter.heldBytes = 0
   }
   const giveUp = (waiter: Waiter, reason: Reason) => {
-    waiters.delete(waiter)
-    forget(waiter)
+    rest(waiter)
     waiter.giveUp(reason)
   }
   /** The oldest, if it has waited longer than that. */
@@ -65,15 +79,25 @@ export const createWaiting = ({ patienceMs, maxWaiters, maxHeldBytes }: WaitingL
   }
   return {
     enter: (waiter) => {
-      if (waiters.size() >= maxWaiters) {
+      if (taken.call >= maxCalls) {
         const slow = oldest(MOMENT_MS)
         if (slow === undefined) return false
+        if (slow.place === 'call') take(slow, 'none')
         giveUp(slow, 'no_room')
+        if (taken.call >= maxCalls) return false
       }
+      take(waiter, 'call')
+      stay(waiter)
+      return true
+    },
+    linger: (waiter) => {
+      if (taken.lingering >= maxLingering) return false
+      take(waiter, 'lingering')
       stay(waiter)
       return true
     },
     stay,
+    rest,
     hold: (waiter, bytes) => {
       heldBytes += bytes - waiter.heldBytes
       waiter.heldBytes = bytes
@@ -81,8 +105,8 @@ export const createWaiting = ({ patienceMs, maxWaiters, maxHeldBytes }: WaitingL
         giveUp(first, 'no_room')
     },
     end: (waiter) => {
-      waiters.delete(waiter)
-      forget(waiter)
+      rest(waiter)
+      take(waiter, 'none')
     },
     [Symbol.dispose]: () => clearInterval(timer),
   }

@@ -27,7 +27,12 @@ const DRAIN_MS = 4_000
 const MAX_CONNECTION_IDLE_MS = 5 * 60_000
 
 /** Callers that keep the limiter waiting, as a whole: what a pod of the chart has memory for. */
-const WAITING: WaitingLimits = { patienceMs: 10_000, maxWaiters: 10_000, maxHeldBytes: 64 * 1024 * 1024 }
+const WAITING: WaitingLimits = {
+  patienceMs: 10_000,
+  maxCalls: 4_000,
+  maxLingering: 8_000,
+  maxHeldBytes: 64 * 1024 * 1024,
+}
 
 /** A watcher waits for changes; a tool may hold its question open. */
 const LASTING = [

@@ -1,4 +1,5 @@
 import { type Bucket, chargeNano, nanoTokens, refill } from '../../bucket/bucket.ts'
+import { createNamedMap } from '../core/named-map.ts'
 import { roundOf } from '../core/round.ts'
 import type { AskedBucket } from '../core/store.ts'
 import { stretchedNano } from '../core/stretched.ts'
@@ -52,14 +53,15 @@ type Options = {
 
 /** What this limiter has admitted alone, bucket by bucket, until the store has been charged for it. */
 export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_ACCOUNTS }: Options): Accounts => {
-  const accounts = new Map<string, Account>()
+  const named = createNamedMap<string, Account>(maxAccounts)
+  const accounts = named.entries
   const next = roundOf(accounts)
   let evicted = 0
 
   const openAccount = (asked: AskedBucket, { local, stretch }: Share) => {
-    if (accounts.size >= maxAccounts) evict()
+    while (!named.hasRoom()) evict()
     const account: Account = { asked, stretch, base: local, local, owedNano: 0, unsettled: 0 }
-    accounts.set(asked.name, account)
+    named.set(asked.name, account)
     return account
   }
 
@@ -77,7 +79,7 @@ export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_AC
     const sample = Array.from({ length: EVICTION_SAMPLE }, next).filter((one) => one !== undefined)
     const [fullest] = sample.toSorted(([, a], [, b]) => a.local.deficitNano - b.local.deficitNano)
     if (fullest === undefined) return
-    accounts.delete(fullest[0])
+    named.delete(fullest[0])
     evicted += 1
   }
 
@@ -115,7 +117,7 @@ export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_AC
     },
     close: (asked) => {
       const account = accounts.get(asked.name)
-      accounts.delete(asked.name)
+      named.delete(asked.name)
       return account === undefined ? undefined : bringUpToDate(account)
     },
     owe: (asked, nano) => {
@@ -128,7 +130,7 @@ export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_AC
         .filter(isReady)
         .map(({ asked }) => asked),
     isPayable: (asked) => isReady(accounts.get(asked.name)),
-    forget: (asked) => accounts.delete(asked.name),
+    forget: (asked) => named.delete(asked.name),
     size: () => accounts.size,
     evicted: () => evicted,
   }

@@ -1,4 +1,5 @@
 import { type Bucket, refill } from '../../bucket/bucket.ts'
+import { createNamedMap } from '../core/named-map.ts'
 import { roundOf } from '../core/round.ts'
 import type { AskedBucket, Reading } from '../core/store.ts'
 
@@ -33,11 +34,12 @@ export type Remembered = {
 
 /** What the store last said of each bucket that is not full, and who spent it. */
 export const createRemembered = (monotonicUs: () => number, maxBuckets = MAX_BUCKETS): Remembered => {
-  const entries = new Map<string, Entry>()
+  const named = createNamedMap<string, Entry>(maxBuckets)
+  const { entries } = named
   const oldest = roundOf(entries)
 
   const add = (name: string, bucket: Bucket, grantedTokens: number, nowUs: number) => {
-    if (entries.size >= maxBuckets) entries.delete(oldest()?.[0] ?? name)
+    while (!named.hasRoom()) named.delete(oldest()?.[0] ?? name)
     const entry: Entry = {
       bucket,
       grantedTokens,
@@ -45,7 +47,7 @@ export const createRemembered = (monotonicUs: () => number, maxBuckets = MAX_BUC
       part: undefined,
       askedAtUs: nowUs,
     }
-    entries.set(name, entry)
+    named.set(name, entry)
     return entry
   }
 
@@ -55,7 +57,7 @@ export const createRemembered = (monotonicUs: () => number, maxBuckets = MAX_BUC
       const nowUs = monotonicUs()
       const known = entries.get(name)
       if (deficitNano === 0) {
-        if (known !== undefined) entries.delete(name)
+        if (known !== undefined) named.delete(name)
         return
       }
       const bucket = { deficitNano, atUs: nowUs }
@@ -86,7 +88,7 @@ export const createRemembered = (monotonicUs: () => number, maxBuckets = MAX_BUC
       if (known === undefined) add(asked.name, bucket, 0, monotonicUs())
       else known.bucket = bucket
     },
-    forget: (asked) => entries.delete(asked.name),
+    forget: (asked) => void named.delete(asked.name),
     size: () => entries.size,
   }
 }

@@ -3,7 +3,7 @@ import type { ParsedCheck } from '../../contract/check.ts'
 import type { TraceContext } from '../../contract/trace-context.ts'
 import { type DecodedCheckFrame, idAfter } from '../../wire/check-frame.ts'
 import type { StreamDecision } from '../../wire/decision-frame.ts'
-import type { Waiting } from '../guard/waiting.ts'
+import { type Waiting, waiterOf } from '../guard/waiting.ts'
 import { createDecisionWriter } from './decision-writer.ts'
 import type { ReadGate } from './read-gates.ts'
 
@@ -50,7 +50,7 @@ export const openStream = ({ call, gate, waiting, decide, onClose }: Options): O
     endIfDone()
   }
 
-  const reader = { heldBytes: 0, sinceMs: 0, giveUp: gate.dismiss }
+  const reader = waiterOf(gate.dismiss)
   let isReading = true
   const holdUnanswered = () => {
     if (!isReading && !isClosed) waiting.hold(reader, unanswered * UNANSWERED_BYTES)
@@ -65,7 +65,7 @@ export const openStream = ({ call, gate, waiting, decide, onClose }: Options): O
       holdUnanswered()
     },
     onWritten: (decisions) => {
-      waiting.end(reader)
+      waiting.rest(reader)
       isReading = true
       unanswered -= decisions
       if (unanswered < MAX_UNANSWERED) gate.open()

@@ -27,7 +27,8 @@ type Options = Partial<UnaryMethod> &
 export const openEcho = async (options: Options = {}) => {
   const {
     patienceMs = 5_000,
-    maxWaiters = 10_000,
+    maxCalls = 10_000,
+    maxLingering = 10_000,
     maxHeldBytes = 64 * 1024 * 1024,
     lasting = [],
     windowBytes = 65_535,
@@ -43,7 +44,7 @@ export const openEcho = async (options: Options = {}) => {
   const server = new Server({ 'grpc.enable_channelz': 0 })
   server.addService({ Echo: grpcMethod(method) }, { Echo: grpcHandler(method) })
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
-  const waiting = createWaiting({ patienceMs, maxWaiters, maxHeldBytes })
+  const waiting = createWaiting({ patienceMs, maxCalls, maxLingering, maxHeldBytes })
   serveUnary({ server, methods: [method], lasting, waiting })
   const sockets = new Set<Socket>()
   const listener = createServer((socket) => {

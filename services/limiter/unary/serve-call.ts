@@ -1,7 +1,7 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import { status } from '@grpc/grpc-js'
 import { dismiss, noteGivenUp } from '../guard/dismiss.ts'
-import type { Waiter, Waiting } from '../guard/waiting.ts'
+import { type Waiting, waiterOf } from '../guard/waiting.ts'
 import type { Refusal, Reply, RequestHeaders, UnaryMethod } from './method.ts'
 import { createRequestBody, framed } from './request-body.ts'
 import { CONTENT, sendRefusal } from './send-refusal.ts'
@@ -16,8 +16,9 @@ type Options = {
   readonly atTurnEnd: AtTurnEnd
 }
 
-/** Serves one call: its request is read to the end, asked about, and answered unless the call is over by then. */
-export const serveCall = (stream: ServerHttp2Stream, { method, headers, timeoutMs, waiting, atTurnEnd }: Options) => {
+/** Serves one call: its request is read to the end, asked about, and answered unless the call is over by then; false: there is no room. */
+export const serveCall = (stream: ServerHttp2Stream, options: Options): boolean => {
+  const { method, headers, timeoutMs, waiting, atTurnEnd } = options
   const body = createRequestBody(method.maxBytes)
   let request: Buffer | undefined
   let hasEnded = false
@@ -29,7 +30,7 @@ export const serveCall = (stream: ServerHttp2Stream, { method, headers, timeoutM
     request = undefined
     body.release()
     clearTimeout(timer)
-    waiting.end(waiter)
+    waiting.rest(waiter)
   }
   const refuse = (refusal: Refusal) => {
     if (isOver) return
@@ -72,20 +73,19 @@ export const serveCall = (stream: ServerHttp2Stream, { method, headers, timeoutM
   }
 
   // First for the request, then until the answer has left.
-  const waiter: Waiter = {
-    heldBytes: 0,
-    sinceMs: 0,
-    giveUp: (reason) => {
-      if (isOver) return dismiss(stream, waiting)
-      refuse(reason === 'late' ? NOT_ARRIVED : NO_ROOM)
-      noteGivenUp(stream)
-    },
-  }
+  const waiter = waiterOf((reason) => {
+    if (isOver) return dismiss(stream, waiting)
+    refuse(reason === 'late' ? NOT_ARRIVED : NO_ROOM)
+    noteGivenUp(stream)
+  })
+  if (!waiting.enter(waiter)) return false
   const timer = timerOf(timeoutMs, () => refuse(TIMED_OUT))
   // What goes wrong with a stream ends it; nobody is left to tell.
   stream.on('error', ignore)
-  stream.on('close', end)
-  if (!waiting.enter(waiter)) return refuse(NO_ROOM)
+  stream.on('close', () => {
+    end()
+    waiting.end(waiter)
+  })
   stream.on('data', (chunk: Buffer) => {
     if (isOver) return
     const refusal = read(chunk)
@@ -94,10 +94,11 @@ export const serveCall = (stream: ServerHttp2Stream, { method, headers, timeoutM
   stream.on('end', () => {
     if (isOver) return
     hasEnded = true
-    waiting.end(waiter)
+    waiting.rest(waiter)
     if (request === undefined) refuse(NO_MESSAGE)
     else if (isKept) atTurnEnd(askOrKeep)
   })
+  return true
 }
 
 const ignore = () => {}

@@ -259,7 +259,7 @@ test('a connection on which a hundred calls were given up is closed', async () =
 })
 
 test('beyond so many that wait for their callers one more is refused, but soon the oldest makes room for it', async () => {
-  await using echo = await openEcho({ maxWaiters: 5, patienceMs: 60_000 })
+  await using echo = await openEcho({ maxCalls: 5, patienceMs: 60_000 })
   const ended: number[] = []
   for (let index = 0; index < 5; index += 1)
     void call(echo.session, begin).then(({ code }) => {

@@ -14,7 +14,7 @@ import { parseTimeoutMs } from './timeout.ts'
 import { createTurn } from './turn.ts'
 
 /** Streams of requests at once; a further one is refused. */
-const LASTING = { max: 4_096, maxPerConnection: 100 } as const
+const LASTING = { max: 2_048, maxPerConnection: 100 } as const
 const MAX_HEADER_BYTES = 8 * 1024
 
 type Options = {
@@ -59,9 +59,10 @@ export const serveUnary = ({ server, methods, lasting = [], waiting }: Options) 
     const method = byPath.get(headers[':path'] ?? '')
     const timeout = headers['grpc-timeout']
     const timeoutMs = typeof timeout === 'string' ? parseTimeoutMs(timeout) : undefined
-    if (method !== undefined && isPlain(headers) && (timeoutMs !== undefined || timeout === undefined))
-      serveCall(stream, { method, headers, timeoutMs, waiting, atTurnEnd })
-    else serveElsewhere(event)
+    if (method === undefined || !isPlain(headers) || (timeoutMs === undefined && timeout !== undefined))
+      return serveElsewhere(event)
+    const isServed = serveCall(stream, { method, headers, timeoutMs, waiting, atTurnEnd })
+    if (!isServed) refuse(stream, NO_ROOM)
   })
 }
 

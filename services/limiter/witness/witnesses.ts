@@ -1,5 +1,6 @@
 import { type Bucket, holds, refill } from '../../bucket/bucket.ts'
 import type { Rule } from '../../bucket/rule.ts'
+import { createNamedMap } from '../core/named-map.ts'
 import { roundOf } from '../core/round.ts'
 import type { AskedBucket, Reading } from '../core/store.ts'
 import {
@@ -86,7 +87,8 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] extends Bucket ? Mutable<Buck
 /** What this limiter last saw of each bucket that is not full: witnesses of writes that the store may lose. */
 export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKETS }: Options): Witnesses => {
   // In the order in which they were first seen since they were full.
-  const entries = new Map<string, Entry>()
+  const named = createNamedMap<string, Entry>(maxBuckets)
+  const { entries } = named
   const oldest = roundOf(entries)
   /** Of the buckets of one operation. */
   const known: (Entry | undefined)[] = []
@@ -99,12 +101,12 @@ export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKET
   const remember = (known: Entry | undefined, { name, rule }: AskedBucket, left: Told, { span, lineage }: Heard) => {
     // A full bucket is what an absent one is; one that was charged by another rule has refilled by neither.
     if (left.bucket.deficitNano === 0 || left.ruleHash !== hashFor(known, rule)) {
-      if (known !== undefined) entries.delete(name)
+      if (known !== undefined) named.delete(name)
       return
     }
     if (known === undefined) {
-      if (entries.size >= maxBuckets) entries.delete(oldest()?.[0] ?? name)
-      entries.set(name, { witness: witnessOf(left, span), rule, lineage })
+      while (!named.hasRoom()) named.delete(oldest()?.[0] ?? name)
+      named.set(name, { witness: witnessOf(left, span), rule, lineage })
       return
     }
     const { witness } = known
@@ -212,7 +214,7 @@ export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKET
       })
     },
 
-    forget: (asked) => entries.delete(asked.name),
+    forget: (asked) => void named.delete(asked.name),
     stats: () => ({ buckets: entries.size, losses, vetoes, taught, localRefusals }),
   }
 }
