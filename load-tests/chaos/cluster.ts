@@ -41,7 +41,12 @@ export const isReplicated = async (machines: readonly Machine[]) => {
 
 const idOf = (machine: Machine) => ask(machine, 'CLUSTER', 'MYID')
 
+/** A crash in the midst of it leaves a slot half moved; whoever moves slots mends that first, as redis-cli demands. */
+const finishMoves = ({ address }: Machine) =>
+  execute('redis-cli', ['--cluster', 'fix', address, '--cluster-yes'], { timeout: RESHARD_MS })
+
 export const moveSlots = async (from: Machine, to: Machine, slots: number) => {
+  await finishMoves(from)
   const ends = ['--cluster-from', await idOf(from), '--cluster-to', await idOf(to)]
   const command = ['--cluster', 'reshard', from.address, ...ends, '--cluster-slots', `${slots}`, '--cluster-yes']
   await execute('redis-cli', command, { timeout: RESHARD_MS })
