@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Machine } from '../../services/limiter/redis/machines.fixture.ts'
-import type { Random } from '../../services/limiter/simulation/random.ts'
+import type { Random } from '../../services/simulation/model/random.ts'
 import { ask, isPrimary, moveSlots } from './cluster.ts'
 import type { Installation } from './installation.ts'
 

@@ -1,8 +1,8 @@
 // npm run chaos -- [SECONDS] [SEED]: random faults, one after the other, on six Redis machines, four limiters and two APIs while callers
 // ask; what each bucket admitted against its bound, and how long everybody took to find back. Needs root: machines are network namespaces.
 import { setTimeout as delay } from 'node:timers/promises'
-import { createRandom } from '../../services/limiter/simulation/random.ts'
 import { until } from '../../services/platform/service.fixture.ts'
+import { createRandom } from '../../services/simulation/model/random.ts'
 import { startCallers } from './callers.ts'
 import { isReplicated, isWhole } from './cluster.ts'
 import { faults } from './faults.ts'

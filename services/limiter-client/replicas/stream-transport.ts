@@ -31,6 +31,7 @@ export type TransportOptions = {
   readonly timers?: Timers
   readonly randomness?: Randomness
   readonly names?: Names
+  readonly openLink?: typeof openHttp2Link
 }
 
 export type StreamTransport = Transport & Pick<ReplicaSet, 'count'>
@@ -39,13 +40,14 @@ export type StreamTransport = Transport & Pick<ReplicaSet, 'count'>
 export const createStreamTransport = (options: TransportOptions): StreamTransport => {
   const { address, tls, patienceMs, affinity = 'client', observe, traceContext, names = systemNames } = options
   const { monotonicClock = systemMonotonicClock, timers = systemTimers, randomness = systemRandomness } = options
+  const { openLink = openHttp2Link } = options
   const target = parseLimiterAddress(address)
   if (target === undefined) throw new TypeError(`${address}: it must be host:port, dns:///name:port or unix:/path`)
 
   const open = (endpoint: Endpoint, serverName: string, events: ReplicaEvents) =>
     openReplica({
       openLink: (linkEvents) =>
-        openHttp2Link({ endpoint, serverName, method: shouldAllowStream.path, tls: tls?.() }, linkEvents),
+        openLink({ endpoint, serverName, method: shouldAllowStream.path, tls: tls?.() }, linkEvents),
       ...(patienceMs !== undefined && { patienceUs: patienceMs * 1_000 }),
       monotonicClock,
       timers,

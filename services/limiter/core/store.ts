@@ -48,6 +48,8 @@ export type Reading = {
   readonly held: boolean
   /** Tokens granted since the bucket was last full, by all limiters together; absent where nobody counts them. */
   readonly grantedTokens?: number
+  /** Nobody looked: it is only taken for full. */
+  readonly isUnseen?: true
   /** Where the bucket stands for this limiter's share of the whole: how many times its cost a take weighs in it. */
   readonly stretch?: number
 }

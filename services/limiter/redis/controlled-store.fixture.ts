@@ -1,5 +1,5 @@
 import { systemTimers } from '../../seams/timers.ts'
-import type { StoreUnderTest } from '../core/store.conformance.ts'
+import type { StoreUnderTest } from '../core/store-under-test.fixture.ts'
 import { createWitnesses, type WitnessStats } from '../witness/witnesses.ts'
 import { createConnection } from './connect.ts'
 import type { RunScript } from './lane-queue.ts'

@@ -42,4 +42,4 @@ export const unseen = (buckets: readonly AskedBucket[]): Replayed => ({
   readings: buckets.map(full),
 })
 
-export const full = (): Reading => ({ bucket: { deficitNano: 0, atUs: 0 }, held: true })
+export const full = (): Reading => ({ bucket: { deficitNano: 0, atUs: 0 }, held: true, isUnseen: true })

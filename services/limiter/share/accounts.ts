@@ -91,8 +91,7 @@ export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_AC
 
   const add = (asked: AskedBucket, share: Share, weightNano: number, owedNano: number) => {
     const account = bringUpToDate(accounts.get(asked.name) ?? openAccount(asked, share))
-    const { deficitNano, atUs } = chargeNano(account.local, weightNano)
-    account.local = { deficitNano: Math.min(deficitNano, nanoTokens(asked.rule.capacityTokens)), atUs }
+    account.local = capped(chargeNano(account.local, weightNano), asked)
     account.owedNano += owedNano
   }
 
@@ -110,9 +109,15 @@ export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_AC
         account.unsettled -= 1
         if (!charged) return
         const { local, base, owedNano, stretch } = bringUpToDate(account)
-        const paidNano = stretchedNano(costTokens, asked.rule, stretch)
-        account.local = { ...local, deficitNano: Math.max(base.deficitNano, local.deficitNano - paidNano) }
-        account.owedNano = Math.max(0, owedNano - nanoTokens(costTokens))
+        // What is missing for it here is missing there from now on: a share that forgot it would give it away again.
+        const chargedNano = nanoTokens(costTokens)
+        const paidNano = stretchedNano(costTokens, asked.rule, stretch) - chargedNano
+        account.base = capped(chargeNano(base, chargedNano), asked)
+        account.local = capped(
+          { ...local, deficitNano: Math.max(account.base.deficitNano, local.deficitNano - paidNano) },
+          asked,
+        )
+        account.owedNano = Math.max(0, owedNano - chargedNano)
       }
     },
     close: (asked) => {
@@ -135,5 +140,10 @@ export const createAccounts = ({ monotonicUs, recall, part, maxAccounts = MAX_AC
     evicted: () => evicted,
   }
 }
+
+const capped = ({ deficitNano, atUs }: Bucket, { rule }: AskedBucket): Bucket => ({
+  deficitNano: Math.min(deficitNano, nanoTokens(rule.capacityTokens)),
+  atUs,
+})
 
 const excessNano = ({ local, base }: Account) => Math.max(0, local.deficitNano - base.deficitNano)

@@ -179,6 +179,44 @@ describe('a single take that the store does not answer in time', () => {
   })
 })
 
+test('what the store charges late is not given away again while it is away', async () => {
+  const fleet = open(1)
+  const [one] = fleet.limiters
+  const asked = bucketOf(10, 1)
+  fleet.setWeather('late')
+  for (let index = 0; index < 6; index += 1) expect((await one?.take(asked))?.granted).toBe(true)
+  fleet.setWeather('away')
+  let admitted = 0
+  while ((await one?.take(asked))?.granted === true) admitted += 1
+  expect(admitted).toBe(4)
+})
+
+test('a bucket that nobody looked at is not taken for full when the store is away', async () => {
+  const shared = createSharedStore(() => 0)
+  const asked = bucketOf(10, 1)
+  const { remote, setWeather } = shared.connect()
+  const unseen = { bucket: { deficitNano: 0, atUs: 0 }, held: true, isUnseen: true } as const
+  let isLookedAt = true
+  const sharing = createSharingStore({
+    remote: {
+      ...remote,
+      take: async (take) =>
+        isLookedAt
+          ? remote.take(take)
+          : { kind: 'counted', basis: 'bucket', granted: false, replayed: false, readings: [unseen] },
+    },
+    replicas: () => 1,
+    monotonicUs: () => 0,
+    timers: { after: () => () => {}, afterPoll: (callback) => callback() },
+    randomness: () => 0.5,
+  })
+  await sharing.store.take({ cost: 10, buckets: [asked] })
+  isLookedAt = false
+  await sharing.store.take({ cost: 1, buckets: [asked] })
+  setWeather('away')
+  expect(await sharing.local.take({ cost: 1, buckets: [asked] })).toMatchObject({ granted: false })
+})
+
 test('a share announces a true wait: after it, the share holds the cost', async () => {
   const fleet = open(4)
   fleet.setWeather('away')

@@ -52,7 +52,8 @@ export const createSharingStore = ({ remote, replicas, monotonicUs, timers, rand
   const learn = ({ buckets, cost }: Take, { granted, replayed, readings }: Counted) => {
     buckets.forEach((asked, index) => {
       const reading = readings[index]
-      if (reading !== undefined) remembered.learn(asked, reading, granted && reading.held && !replayed ? cost : 0)
+      if (reading !== undefined && reading.isUnseen !== true)
+        remembered.learn(asked, reading, granted && reading.held && !replayed ? cost : 0)
     })
   }
 

@@ -207,7 +207,7 @@ export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKET
       localRefusals += 1
       return buckets.map((asked): Reading => {
         const witness = atBest(asked, nowUs)?.witness
-        if (witness === undefined) return { bucket: FULL, held: holds(FULL, asked.rule, cost) }
+        if (witness === undefined) return { bucket: FULL, held: holds(FULL, asked.rule, cost), isUnseen: true }
         const { deficitNano } = witness.bucket
         const bucket = refill({ deficitNano, atUs: witness.sentUs }, asked.rule, nowUs)
         return { bucket, held: holds(bucket, asked.rule, cost), grantedTokens: witness.grantedTokens }

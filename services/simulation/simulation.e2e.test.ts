@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { runSchedule } from './schedule.ts'
 import { services, simulate } from './simulate.fixture.ts'
 
-test('5,000 schedules of faults break no promise', { timeout: 900_000 }, async () => {
-  const { code, output } = await simulate(services, 5_000, 1)
+test('20,000 schedules of faults break no promise', { timeout: 1_800_000 }, async () => {
+  const { code, output } = await simulate(services, 20_000, 1)
   process.stdout.write(output)
   expect(code, output).toBe(0)
 })

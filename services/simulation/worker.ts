@@ -1,4 +1,4 @@
-// A thread of `limiter/simulate.ts`: runs every n-th schedule and tells what came of each.
+// A thread of `simulate.ts`: runs every n-th schedule and tells what came of each.
 import { parentPort, workerData } from 'node:worker_threads'
 import { runSchedule } from './schedule.ts'
 

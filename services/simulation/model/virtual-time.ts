@@ -1,9 +1,7 @@
-import type { Timers } from '../../seams/timers.ts'
-
 export type VirtualTime = {
   readonly nowUs: () => number
-  readonly timers: Timers
-  readonly afterUs: (us: number, callback: () => void) => void
+  /** The returned function calls it off. */
+  readonly afterUs: (us: number, callback: () => void) => () => void
   /** Runs everything that is due until then, in the order of time, each with all that it sets off before the next. */
   readonly runUntil: (endUs: number) => Promise<void>
 }
@@ -47,37 +45,36 @@ export const createVirtualTime = (startUs: number): VirtualTime => {
     return first
   }
 
-  const schedule = (us: number, callback: () => void) => {
-    turns += 1
-    const event: Event = { atUs: nowUs + Math.max(0, Math.round(us)), turn: turns, callback }
-    push(event)
-    return event
-  }
-
   return {
     nowUs: () => nowUs,
-    timers: {
-      after: (delayMs, callback) => {
-        const event = schedule(delayMs * 1000, callback)
-        return () => {
-          event.callback = undefined
-        }
-      },
-      afterPoll: (callback) => void schedule(0, callback),
-    },
-    afterUs: (us, callback) => void schedule(us, callback),
-    runUntil: async (endUs) => {
-      for (;;) {
-        const [next] = heap
-        if (next === undefined || next.atUs > endUs) break
-        pop()
-        if (next.callback === undefined) continue
-        nowUs = next.atUs
-        next.callback()
-        // A macrotask comes after all promises have run their course.
-        await new Promise<void>((resolve) => setImmediate(resolve))
+    afterUs: (us, callback) => {
+      turns += 1
+      const event: Event = { atUs: nowUs + Math.max(0, Math.round(us)), turn: turns, callback }
+      push(event)
+      return () => {
+        event.callback = undefined
       }
-      nowUs = Math.max(nowUs, endUs)
     },
+    runUntil: (endUs) =>
+      new Promise((resolve, reject) => {
+        const runNext = () => {
+          let [next] = heap
+          for (; next !== undefined && next.callback === undefined; [next] = heap) pop()
+          if (next === undefined || next.atUs > endUs) {
+            nowUs = Math.max(nowUs, endUs)
+            return resolve()
+          }
+          pop()
+          nowUs = next.atUs
+          try {
+            next.callback?.()
+          } catch (error) {
+            return reject(error)
+          }
+          // A tick that a microtask asks for comes when all promises have run their course, and long before a macrotask would.
+          queueMicrotask(() => process.nextTick(runNext))
+        }
+        process.nextTick(runNext)
+      }),
   }
 }
