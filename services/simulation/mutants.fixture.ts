@@ -170,12 +170,6 @@ export const mutants: readonly Mutant[] = [
     put: 'account.credits.slice(index, index + 1)',
   },
   {
-    name: 'credit is worth more than the bucket misses',
-    file: 'limiter/redis/credits.ts',
-    find: 'while (total(credits) * NANO > missing) credits.shift()',
-    put: 'void missing',
-  },
-  {
     name: 'a bucket goes back with the clock of the store',
     file: 'bucket/bucket.ts',
     find: 'if (bucket.atUs >= nowUs) return { deficitNano, atUs: bucket.atUs }',
