@@ -82,8 +82,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a take that timed out unsent is sent all the same',
     file: 'limiter/redis/lane.ts',
-    find: 'if (withdraw()) return resolve(NOT_RUN)',
-    put: 'if (String(withdraw).length > 0) return resolve(NOT_RUN)',
+    find: 'if (queue.withdraw(queued)) return resolve(NOT_RUN)',
+    put: 'if (String(queued).length > 0) return resolve(NOT_RUN)',
   },
   {
     name: 'late replies are not heard',
@@ -142,7 +142,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'nothing is remembered of what the store said',
     file: 'limiter/witness/witnesses.ts',
-    find: 'entries.set(name, { witness: witnessOf(left, span), rule, lineage })',
+    find: 'named.set(name, { witness: witnessOf(left, span), rule, lineage, isLow })',
     put: '',
   },
   {

@@ -50,6 +50,8 @@ export const createRedisStore = ({ deadlineMs, ...options }: Options): RemoteSto
   const refuse = (parts: readonly Part[], { cost, requestId }: Payment): TakeOutcome | undefined => {
     // Under an id the store may remember a grant; a cost of 0 is never refused.
     if (witnesses === undefined || cost === 0 || requestId !== undefined) return undefined
+    // The usual case first, for which nothing need be made.
+    if (!parts.some(({ buckets }) => buckets.some((asked) => witnesses.mayLack(asked, cost)))) return undefined
     const isPrepaid = (asked: AskedBucket) => credits.has(asked, cost)
     const refusals = parts.map(({ buckets }) => witnesses.refuse(buckets, cost, isPrepaid))
     if (refusals.every((readings) => readings === undefined)) return undefined

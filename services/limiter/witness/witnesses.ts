@@ -62,6 +62,8 @@ export type Witnesses = {
     span: Span,
     lineage: Lineage | undefined,
   ) => Learned | undefined
+  /** Whether the bucket may not have held the cost when it was last seen. */
+  readonly mayLack: (asked: AskedBucket, cost: number) => boolean
   /** The readings of a take that the store would refuse; `undefined`: it must be asked. */
   readonly refuse: (
     buckets: readonly AskedBucket[],
@@ -81,7 +83,7 @@ type Options = {
 }
 
 /** Written over by each reply: to make a new one each time was most of what a witness cost. Nobody else keeps hold of it. */
-type Entry = { readonly witness: Mutable<Witness>; rule: Rule; lineage: Lineage | undefined }
+type Entry = { readonly witness: Mutable<Witness>; rule: Rule; lineage: Lineage | undefined; isLow: boolean }
 type Mutable<T> = { -readonly [K in keyof T]: T[K] extends Bucket ? Mutable<Bucket> : T[K] }
 
 /** What this limiter last saw of each bucket that is not full: witnesses of writes that the store may lose. */
@@ -90,6 +92,8 @@ export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKET
   const named = createNamedMap<string, Entry>(maxBuckets)
   const { entries } = named
   const oldest = roundOf(entries)
+  /** Names of those of which little is left: any other holds a small cost, and need not be looked for before each take. */
+  const low = new Set<string>()
   /** Of the buckets of one operation. */
   const known: (Entry | undefined)[] = []
   let [losses, vetoes, taught, localRefusals] = [0, 0, 0, 0]
@@ -98,17 +102,32 @@ export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKET
   const hashFor = (entry: Entry | undefined, rule: Rule) =>
     entry?.rule === rule ? entry.witness.ruleHash : ruleHash(rule)
 
+  const forget = (name: string) => {
+    named.delete(name)
+    low.delete(name)
+  }
+
+  const noteLow = (name: string, isLow: boolean) => {
+    if (!isLow) return void low.delete(name)
+    low.add(name)
+    // One that another bucket of its own operation has pushed out.
+    if (low.size > entries.size) for (const one of low) if (!entries.has(one)) low.delete(one)
+  }
+
   const remember = (known: Entry | undefined, { name, rule }: AskedBucket, left: Told, { span, lineage }: Heard) => {
     // A full bucket is what an absent one is; one that was charged by another rule has refilled by neither.
     if (left.bucket.deficitNano === 0 || left.ruleHash !== hashFor(known, rule)) {
-      if (known !== undefined) named.delete(name)
+      if (known !== undefined) forget(name)
       return
     }
+    const isLow = !holds(left.bucket, rule, lowTokens(rule))
     if (known === undefined) {
-      while (!named.hasRoom()) named.delete(oldest()?.[0] ?? name)
-      named.set(name, { witness: witnessOf(left, span), rule, lineage })
+      while (!named.hasRoom()) forget(oldest()?.[0] ?? name)
+      named.set(name, { witness: witnessOf(left, span), rule, lineage, isLow })
+      if (isLow) low.add(name)
       return
     }
+    if (isLow !== known.isLow) noteLow(name, isLow)
     const { witness } = known
     witness.bucket.deficitNano = left.bucket.deficitNano
     witness.bucket.atUs = left.bucket.atUs
@@ -119,6 +138,7 @@ export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKET
     witness.receivedUs = span.receivedUs
     known.rule = rule
     known.lineage = lineage
+    known.isLow = isLow
   }
 
   const learnLoss = (operation: ToldOperation, result: Result, heard: Heard): Learned => {
@@ -156,12 +176,14 @@ export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKET
     return { witness, bucket: { deficitNano, atUs: witness.bucket.atUs } }
   }
 
-  const heldWhenSeen = ({ name, rule }: AskedBucket, cost: number) => {
+  const mayLack = ({ name, rule, enforced }: AskedBucket, cost: number) => {
+    if (!enforced || (cost <= lowTokens(rule) && !low.has(name))) return false
     const entry = entries.get(name)
-    return entry === undefined || holds(entry.witness.bucket, rule, cost)
+    return entry !== undefined && !holds(entry.witness.bucket, rule, cost)
   }
 
   return {
+    mayLack,
     testify: (buckets, lineage, nowUs) => {
       const mayHaveForgotten = ({ name }: AskedBucket) => {
         const entry = entries.get(name)
@@ -194,11 +216,9 @@ export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKET
     },
 
     refuse: (buckets, cost, isPrepaid) => {
-      // The usual case first: all of them held the cost even when they were last seen.
-      if (!buckets.some((asked) => asked.enforced && !heldWhenSeen(asked, cost))) return undefined
       const nowUs = monotonicUs()
       const refuses = (asked: AskedBucket) => {
-        if (!asked.enforced || heldWhenSeen(asked, cost) || isPrepaid(asked)) return false
+        if (!mayLack(asked, cost) || isPrepaid(asked)) return false
         const known = atBest(asked, nowUs)
         if (known === undefined || nowUs - known.witness.receivedUs >= ASK_AGAIN_US) return false
         return !holds(known.bucket, asked.rule, cost)
@@ -214,10 +234,12 @@ export const createWitnesses = ({ monotonicUs, ruleHash, maxBuckets = MAX_BUCKET
       })
     },
 
-    forget: (asked) => void named.delete(asked.name),
+    forget: ({ name }) => forget(name),
     stats: () => ({ buckets: entries.size, losses, vetoes, taught, localRefusals }),
   }
 }
+
+const lowTokens = ({ capacityTokens }: Rule) => capacityTokens / 4
 
 const witnessOf = ({ bucket, ...told }: Told, span: Span): Witness => ({ bucket: { ...bucket }, ...told, ...span })
 
