@@ -73,8 +73,13 @@ const lawFaults = (told: Told): readonly string[] => {
     const ofClocks = perUs(rule) * clocksUs
     if (isExact && tooMany > ofClocks)
       return [`${bucket} got ${tooMany} tokens too many, clocks account for ${ofClocks}`]
-    // Who is alone knows what it has admitted, with the store or without, but for what is under way.
-    const isAlone = plan.limiters === 1 && plan.losses + ended + journal.resets.length === 0 && plan.clocks === 'true'
+    // Who is alone knows what it has admitted, with the store or without, but for what is under way. A bucket across subjects may be counted
+    // in the store for those whose shard answers, and here for others.
+    const isAlone =
+      plan.limiters === 1 &&
+      bucket !== 'tenant' &&
+      plan.losses + ended + journal.resets.length === 0 &&
+      plan.clocks === 'true'
     if (isAlone && tooMany > ALONE_PART * rule.capacityTokens + ALONE_TOKENS + lostTokens)
       return [`${bucket} got ${tooMany} tokens too many of a limiter that is alone`]
     // Who remembers what was lost makes it good with its first take.
@@ -199,6 +204,7 @@ const clientFaults = ({ plan, journal, world }: Told): readonly string[] => {
 
 /** The largest of what limiters reported and what the API has of itself. */
 const fallbackRule = ({ rule, nextRule, tenantRule }: Plan): Rule => {
-  const fastest = nextRule !== undefined && perUs(nextRule) > perUs(rule) ? nextRule : rule
-  return { ...fastest, capacityTokens: Math.max(rule.capacityTokens, tenantRule?.capacityTokens ?? 0) }
+  const rules = [rule, ...(nextRule === undefined ? [] : [nextRule]), ...(tenantRule === undefined ? [] : [tenantRule])]
+  const fastest = rules.reduce((most, one) => (perUs(one) > perUs(most) ? one : most))
+  return { ...fastest, capacityTokens: Math.max(...rules.map(({ capacityTokens }) => capacityTokens)) }
 }

@@ -46,8 +46,9 @@ export const createDebts = ({ accounts, remembered, remote, monotonicUs, timers,
       const outcome = await remote.debit(debit)
       if (outcome.kind === 'unknown') mayBeCharged = true
       if (outcome.kind === 'charged' || !mayBeCharged) return outcome
-      if (monotonicUs() >= resendUntilUs) return { kind: 'unknown' }
       await new Promise<void>((resolve) => timers.after(ROUND_MIN_MS, resolve))
+      // After the wait, in which this process may have stood still.
+      if (monotonicUs() >= resendUntilUs) return { kind: 'unknown' }
     }
   }
 
