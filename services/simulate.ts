@@ -71,11 +71,11 @@ await Promise.all(
   ),
 )
 /** Each limiter's part of a bucket is right on the whole, so a single schedule may be far over the law, but not many. */
-const MAX_MEAN_EXCESS = { kept: 0.015, lost: 0.04, stepped: 0.1 } as const satisfies Readonly<
+const MAX_MEAN_EXCESS = { kept: 0.01, lost: 0.025, stepped: 0.1 } as const satisfies Readonly<
   Record<ScheduleKind, number>
 >
 /** With fewer, one that is far over says more than all others. */
-const MIN_SCHEDULES = { kept: 300, lost: 120, stepped: 120 } as const satisfies Readonly<Record<ScheduleKind, number>>
+const MIN_SCHEDULES = { kept: 1_000, lost: 300, stepped: 300 } as const satisfies Readonly<Record<ScheduleKind, number>>
 const KINDS: readonly ScheduleKind[] = ['kept', 'lost', 'stepped']
 const meanOf = ({ sum, count: schedules }: { readonly sum: number; readonly count: number }) =>
   sum / Math.max(1, schedules)

@@ -224,16 +224,10 @@ export const mutants: readonly Mutant[] = [
     put: 'Math.max(untilFullUs(bucket, rule), 0 * (emptyUs + keptUs))',
   },
   {
-    name: 'a limiter that sees lost writes believes the store',
+    name: 'lost writes are seen, and nothing is done about it',
     file: 'limiter/redis/witnessed-run.ts',
-    find: 'return learned.result',
-    put: 'return result',
-  },
-  {
-    name: 'the store is not told what it has forgotten',
-    file: 'limiter/redis/witnessed-run.ts',
-    find: 'if (lost.length > 0) teaching = teach(lost)',
-    put: 'hasChanged = lost.length < 0',
+    find: 'if (learned === undefined) return result',
+    put: 'if (learned === undefined || learned.lost.length > 0) return result',
   },
   {
     name: 'whatever failed is sent again',

@@ -1,6 +1,6 @@
 import { makeRule, type Rule } from '../bucket/rule.ts'
-import type { NodeCondition } from './model/cluster-model.ts'
 import type { WayCondition } from './model/network-model.ts'
+import type { NodeCondition } from './model/node-model.ts'
 import type { Random } from './model/random.ts'
 
 /** What happens to a primary's clock. `behind`: it is set back by less than 2 s, and forward again; `any`: it may be set to anything. */

@@ -1,11 +1,13 @@
 import type { Check } from '../contract/check.ts'
 import { planFaults } from './faults.ts'
 import { createJournal } from './journal.ts'
+import { excessOf } from './law.ts'
 import { createRandom } from './model/random.ts'
 import { createVirtualTime } from './model/virtual-time.ts'
 import { drawPlan } from './plan.ts'
-import { brokenPromises, excessOf } from './promises.ts'
-import { DEADLINE_MS, DOMAIN, OTHERS, openWorld, STORE_DEADLINE_MS } from './world.ts'
+import { DOMAIN } from './policies.ts'
+import { brokenPromises } from './promises.ts'
+import { DEADLINE_MS, OTHERS, openWorld, STORE_DEADLINE_MS } from './world.ts'
 
 const START_US = 1_700_000_000_000_000
 /** Names are looked up, connections are opened. */

@@ -1,7 +1,4 @@
-import type { Rule } from '../bucket/rule.ts'
-import type { Check, DomainName } from '../contract/check.ts'
-import type { PolicyName } from '../contract/decision.ts'
-import type { CountingPolicy, PolicySets } from '../limiter/core/policy.ts'
+import type { Check } from '../contract/check.ts'
 import { createShards } from '../limiter/redis/shards.ts'
 import type { Journal } from './journal.ts'
 import { type ApiModel, openApiModel } from './model/api-model.ts'
@@ -11,8 +8,8 @@ import { createNetworkModel, type NetworkModel } from './model/network-model.ts'
 import type { Random } from './model/random.ts'
 import type { VirtualTime } from './model/virtual-time.ts'
 import type { Plan } from './plan.ts'
+import { NO_POLICIES, policySets } from './policies.ts'
 
-export const DOMAIN = 'api' as DomainName
 /** A limiter's, for its store. */
 export const STORE_DEADLINE_MS = 15
 /** An API's, for a limiter. */
@@ -175,21 +172,3 @@ const some = <T>([first, ...rest]: readonly T[]): readonly [T, ...T[]] => {
   if (first === undefined) throw new Error('there is none')
   return [first, ...rest]
 }
-
-const NO_POLICIES: PolicySets = new Map()
-
-const policySets = (rule: Rule, tenantRule: Rule | undefined): PolicySets => {
-  const policies = [policyOf('client', rule), ...(tenantRule === undefined ? [] : [policyOf('tenant', tenantRule)])]
-  return new Map([[DOMAIN, { domain: DOMAIN, subject: 'client', policies }]])
-}
-
-const policyOf = (name: string, rule: Rule): CountingPolicy => ({
-  kind: 'counting',
-  name: name as PolicyName,
-  conditions: [],
-  by: [name],
-  rule,
-  overrides: [],
-  mode: 'enforce',
-  onStoreFailure: 'share',
-})

@@ -1,31 +1,14 @@
 import type { RunScript } from '../../limiter/redis/lane-queue.ts'
 import type { OperationResult, ScriptOperation } from '../../limiter/redis/take-script.ts'
+import { type Connection, createNode, type Node, type NodeModel } from './node-model.ts'
 import type { ProcessModel } from './process-model.ts'
 import type { Random } from './random.ts'
-import { type Charged, createRedisModel, type ModelState } from './redis-model.ts'
+import type { Charged } from './redis-model.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
 /** As in `limiter/redis/connect.ts`: a silent connection is given up, and so are the commands on it. */
 const SOCKET_TIMEOUT_US = 2_000_000
 const MAX_REDIRECTIONS = 4
-
-/**
- * `stalled`: what arrives is run when it is over. `deaf`: it is never run. `mute`: it is run, and the reply is lost. `refusing`: an
- * error says that nothing was run. `cut`: it is run, and the connection ends instead of a reply. `slow`: it takes longer than a
- * limiter waits.
- */
-export type NodeCondition = 'well' | 'stalled' | 'deaf' | 'mute' | 'cut' | 'refusing' | 'slow'
-
-/** A primary, and its clock. */
-export type NodeModel = {
-  readonly setCondition: (condition: NodeCondition) => void
-  readonly snapshot: () => ModelState
-  /** Another takes its place, which never heard of what was written after the snapshot; without one it comes back empty. */
-  readonly lose: (snapshot: ModelState | undefined) => void
-  /** Its clock is set forward, or back. */
-  readonly step: (us: number) => void
-  readonly clockUs: () => number
-}
 
 export type ClusterModel = {
   readonly nodes: readonly [NodeModel, ...NodeModel[]]
@@ -52,14 +35,6 @@ type Options = {
   readonly areChecksNew: boolean
 }
 
-type Connection = { destroyed: boolean }
-type Node = NodeModel & {
-  readonly redis: ReturnType<typeof createRedisModel>
-  readonly condition: () => NodeCondition
-  readonly stalled: (() => void)[]
-  readonly connections: Connection[]
-}
-
 export const tagOf = (key: string) => key.slice('weir:{'.length, key.indexOf('}'))
 
 export const createClusterModel = ({
@@ -75,33 +50,7 @@ export const createClusterModel = ({
   const attempts = new WeakSet<object>()
   let repeated = 0
 
-  const createNode = (): Node => {
-    const redis = createRedisModel(charged)
-    let condition: NodeCondition = 'well'
-    let aheadUs = 0
-    const stalled: (() => void)[] = []
-    const connections: Connection[] = []
-    return {
-      redis,
-      stalled,
-      connections,
-      condition: () => condition,
-      clockUs: () => time.nowUs() + aheadUs,
-      step: (us) => {
-        aheadUs += us
-      },
-      setCondition: (next) => {
-        condition = next
-        if (next !== 'stalled') for (const execute of stalled.splice(0)) execute()
-      },
-      snapshot: redis.snapshot,
-      lose: (snapshot) => {
-        redis.become(snapshot ?? new Map())
-        for (const connection of connections.splice(0)) connection.destroyed = true
-      },
-    }
-  }
-  const nodes = Array.from({ length: nodeCount }, createNode)
+  const nodes = Array.from({ length: nodeCount }, () => createNode(time, charged))
   const [first] = nodes
   if (first === undefined) throw new Error('a cluster has a node')
   const owners = new Map(tags.map((tag, index) => [tag, nodes[index % nodeCount] ?? first]))

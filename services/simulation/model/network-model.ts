@@ -1,4 +1,5 @@
 import type { Link, LinkEvents } from '../../limiter-client/channel/link.ts'
+import { createPipe } from './pipe.ts'
 import type { ProcessModel } from './process-model.ts'
 import type { Random } from './random.ts'
 import type { VirtualTime } from './virtual-time.ts'
@@ -40,8 +41,6 @@ type Options = {
   readonly narrowPart: number
 }
 
-const SLOW_US = 100_000
-
 type Place = {
   condition: WayCondition
   server: Server | undefined
@@ -51,35 +50,10 @@ type Place = {
   held: (() => void)[]
 }
 
-/** One direction of a connection: nothing overtakes, and what cannot pass waits, as TCP has it. */
-const createPipe = ({ time, random }: Options, place: Place, isBlockedBy: (condition: WayCondition) => boolean) => {
-  let lastUs = 0
-  let waiting: (() => void)[] = []
-  const pass = (deliver: () => void) => {
-    const travelUs = random.whole(50, 1_000) + (place.condition === 'slow' ? random.whole(0, SLOW_US) : 0)
-    lastUs = Math.max(lastUs, time.nowUs() + travelUs)
-    time.afterUs(lastUs - time.nowUs(), () => push(deliver, true))
-  }
-  const push = (deliver: () => void, isThere = false) => {
-    if (waiting.length > 0 || isBlockedBy(place.condition)) {
-      if (waiting.length === 0)
-        place.held.push(() => {
-          const all = waiting
-          waiting = []
-          for (const one of all) push(one)
-        })
-      waiting.push(deliver)
-    } else if (isThere) deliver()
-    else pass(deliver)
-  }
-  return (deliver: () => void) => push(deliver)
-}
-
 const blocksWayThere = (condition: WayCondition) => condition === 'deaf' || condition === 'silent'
 const blocksWayBack = (condition: WayCondition) => condition === 'mute' || condition === 'silent'
 
-export const createNetworkModel = (options: Options): NetworkModel => {
-  const { time, random, narrowPart } = options
+export const createNetworkModel = ({ time, random, narrowPart }: Options): NetworkModel => {
   const places = new Map<string, Place>()
   const placeOf = (address: string) => {
     const known = places.get(address)
@@ -116,7 +90,11 @@ export const createNetworkModel = (options: Options): NetworkModel => {
       const place = placeOf(address)
       let isForgotten = false
       const pipe = (isBlockedBy: (condition: WayCondition) => boolean) => {
-        const push = createPipe(options, place, isBlockedBy)
+        const push = createPipe(time, random, {
+          isBlocked: () => isBlockedBy(place.condition),
+          isSlow: () => place.condition === 'slow',
+          whenFree: (goOn) => void place.held.push(goOn),
+        })
         return (deliver: () => void) => push(() => isForgotten || deliver())
       }
       const there = pipe(blocksWayThere)
