@@ -48,7 +48,9 @@ export const planFaults = ({ plan, world, withinUs }: Options): Faults => {
     const node = random.pick(cluster.nodes)
     const lagUs = random.pick([0, 10_000, 1_000_000])
     const lossUs = anyTimeUs()
-    if (random.chance(0.5)) after(lossUs, () => node.lose(undefined))
+    const how = random.pick(['empty', 'flush', 'fail over'])
+    if (how === 'flush') after(lossUs, node.flush)
+    else if (how === 'empty') after(lossUs, () => node.lose(undefined))
     else
       after(Math.max(0, lossUs - lagUs), () => {
         const replica = node.snapshot()

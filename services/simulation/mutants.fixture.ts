@@ -224,10 +224,10 @@ export const mutants: readonly Mutant[] = [
     put: 'Math.max(untilFullUs(bucket, rule), 0 * (emptyUs + keptUs))',
   },
   {
-    name: 'lost writes are seen, and nothing is done about it',
+    name: 'the store is not told what it has forgotten',
     file: 'limiter/redis/witnessed-run.ts',
-    find: 'if (learned === undefined) return result',
-    put: 'if (learned === undefined || learned.lost.length > 0) return result',
+    find: 'if (lost.length > 0) teaching = teach(lost)',
+    put: 'if (lost.length > 0) hasChanged = false',
   },
   {
     name: 'whatever failed is sent again',
@@ -314,5 +314,11 @@ export const mutants: readonly Mutant[] = [
     file: 'limiter/share/sharing-store.ts',
     find: 'if (reading !== undefined && reading.isUnseen !== true)',
     put: 'if (reading !== undefined)',
+  },
+  {
+    name: 'over a new connection the store is not told what it may have forgotten',
+    file: 'limiter/redis/witnessed-run.ts',
+    find: 'if (!hasChanged && over !== undefined) return operation',
+    put: 'if (operations.length > 0) return operation',
   },
 ]

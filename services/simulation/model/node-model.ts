@@ -14,6 +14,8 @@ export type NodeModel = {
   readonly snapshot: () => ModelState
   /** Another takes its place, which never heard of what was written after the snapshot; without one it comes back empty. */
   readonly lose: (snapshot: ModelState | undefined) => void
+  /** Everything is deleted, or evicted, and every connection stays. */
+  readonly flush: () => void
   /** Its clock is set forward, or back. */
   readonly step: (us: number) => void
   readonly clockUs: () => number
@@ -49,6 +51,7 @@ export const createNode = (time: VirtualTime, charged: Charged): Node => {
       if (next !== 'stalled') for (const execute of stalled.splice(0)) execute()
     },
     snapshot: redis.snapshot,
+    flush: () => redis.become(new Map()),
     lose: (snapshot) => {
       redis.become(snapshot ?? new Map())
       for (const connection of connections.splice(0)) connection.destroyed = true
