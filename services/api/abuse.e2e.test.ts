@@ -2,7 +2,6 @@
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { Agent, get, type IncomingMessage } from 'node:http'
-import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -116,8 +115,6 @@ test('all of it at once: memory stays bounded, and a client that keeps to the ru
   const settings: AttackerSettings = { port, keys: attackers.map(({ key }) => key) }
   await using client = startFixture('legit-client.fixture.ts', { API_URL: api.url, API_KEY: legit.key })
   await using attacker = startFixture('attacker.fixture.ts', { ATTACK: JSON.stringify(settings) })
-  // Attackers have machines of their own: here they get what others leave of the cores, and so do no harm but what they ask for.
-  if (attacker.child.pid !== undefined) setPriority(attacker.child.pid, constants.priority.PRIORITY_LOW)
   const measure = async (ms: number) => {
     await order<LegitReport>(client, 'report')
     await delay(ms)
