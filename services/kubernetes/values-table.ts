@@ -22,7 +22,6 @@ const PLAIN: Readonly<Record<string, string>> = {
   maxReplicas: 'Most pods.',
   className: "The cluster's default class if empty.",
   port: 'Of the service.',
-  size: 'Of each volume.',
   interval: 'Between two scrapes.',
   replicasPerPrimary: 'Redis that follow each primary and take over from it.',
   fallbackRefill: 'Of that local bucket.',

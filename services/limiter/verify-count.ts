@@ -79,7 +79,11 @@ const verify = async (targets: readonly string[]): Promise<readonly string[]> =>
   return [
     ...problems,
     ...(totals.difference === 0 ? [] : [`${totals.difference} tokens outside the bounds`]),
-    ...(totals.decidedLocally === 0 ? [] : [`${totals.decidedLocally} decided locally: the store did not answer`]),
+    ...(totals.decidedLocally === 0
+      ? []
+      : [
+          `${totals.decidedLocally} decided locally: the store did not answer within LIMITER_STORE_DEADLINE_MS (limiter.storeDeadlineMs of the chart)`,
+        ]),
   ]
 }
 
