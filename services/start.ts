@@ -149,7 +149,7 @@ Try:
   curl -i ${api}/v1/orders
   curl -i -H 'Authorization: Bearer ${free}' '${api}/v1/orders?limit=2'
   # 70 requests at once: the free plan's 60 tokens, then 429 until more flow in at 5 a second
-  for i in $(seq 70); do curl -s -o /dev/null -w '%{http_code} ' -H 'Authorization: Bearer ${free}' ${api}/v1/orders; done; echo
+  curl -s -o /dev/null -w '%{http_code} ' -H 'Authorization: Bearer ${free}' '${api}/v1/orders#[1-70]'; echo
   curl -s ${limiterAdmin}/policies
   ${adminSettings} npm run peek -- api client=user:demo-free plan=free
 
