@@ -3,8 +3,7 @@ import { worstWindow } from '../conservation/worst-window.ts'
 import type { Plan } from './plan.ts'
 import { fasterOf, perUs, type Told } from './told.ts'
 
-const ALONE_PART = 0.12
-const ALONE_TOKENS = 5
+const ALONE_TOKENS = 3
 const RECALLED_TOKENS = 10
 const RECALLED_EACH = 5
 const NO_BOUND = { overTokens: 0, underTokens: 0 }
@@ -50,7 +49,7 @@ export const lawFaults = (told: Told): readonly string[] => {
       bucket !== 'tenant' &&
       plan.losses + ended + journal.resets.length === 0 &&
       plan.clocks === 'true'
-    if (isAlone && tooMany > ALONE_PART * rule.capacityTokens + ALONE_TOKENS + lostTokens)
+    if (isAlone && tooMany > ALONE_TOKENS + lostTokens)
       return [`${bucket} got ${tooMany} tokens too many of a limiter that is alone`]
     // Who remembers what was lost makes it good with its first take.
     const isRecalled = journal.decidedLocally() === 0 && plan.isWitnessing && ended + journal.resets.length === 0

@@ -310,12 +310,6 @@ export const mutants: readonly Mutant[] = [
     put: 'const paidNano = stretchedNano(costTokens, asked.rule, stretch)',
   },
   {
-    name: 'a bucket that nobody looked at is remembered as full',
-    file: 'limiter/share/sharing-store.ts',
-    find: 'if (reading !== undefined && reading.isUnseen !== true)',
-    put: 'if (reading !== undefined)',
-  },
-  {
     name: 'over a new connection the store is not told what it may have forgotten',
     file: 'limiter/redis/witnessed-run.ts',
     find: 'if (!hasChanged && over !== undefined) return operation',
