@@ -303,13 +303,6 @@ export const mutants: readonly Mutant[] = [
     put: 'const [found] = refusals.values()',
   },
   {
-    name: 'what the store charged late is given away again by the share',
-    file: 'limiter/share/accounts.ts',
-    find: `const paidNano = stretchedNano(costTokens, asked.rule, stretch) - chargedNano
-        account.base = capped(chargeNano(base, chargedNano), asked)`,
-    put: 'const paidNano = stretchedNano(costTokens, asked.rule, stretch)',
-  },
-  {
     name: 'over a new connection the store is not told what it may have forgotten',
     file: 'limiter/redis/witnessed-run.ts',
     find: 'if (!hasChanged && over !== undefined) return operation',
