@@ -272,6 +272,14 @@ test('beyond so many that wait for their callers one more is refused, but soon t
   await vi.waitFor(() => expect(ended).toEqual([0]))
 })
 
+test('where refusals are not even taken, their connection is closed', async () => {
+  await using echo = await openEcho({ maxCalls: 0, maxLingering: 2, windowBytes: 0 })
+  const ask = () => call(echo.session, (stream) => stream.end(message('hello')))
+  for (let times = 0; times < 5; times += 1) expect(await ask()).toMatchObject({ code: status.RESOURCE_EXHAUSTED })
+  await Promise.all(Array.from({ length: 3 }, ask))
+  await vi.waitFor(() => expect(echo.session.destroyed).toBe(true))
+})
+
 test('requests that arrive together are asked about together', async () => {
   let asked = 0
   let together = 0
